@@ -1,0 +1,389 @@
+//! Exactly what may be typed: the one definition behind parser, help, manual page and completions.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum, ValueHint};
+
+use super::size;
+use crate::fat::label::Label;
+
+/// Builds a FAT disk image from a directory.
+///
+/// The whole image is planned before the first byte is written: what FAT cannot hold is told at
+/// once, all of it, and nothing is left out, renamed or cut unless a flag says so. The image file
+/// appears under its name only when it is complete. The same tree gives the same image.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mkfatimg",
+    version,
+    max_term_width = 100,
+    after_help = "Sizes: 5G and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes.\n\
+        Exit status: 0 done, 1 the system refused a read or write, 2 usage, 3 does not fit or is\n\
+        not legal FAT, 4 the source holds what FAT cannot or changed while it was read.",
+    after_long_help = "Sizes: 5G and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes.\n\n\
+        Exit status: 0 done; 1 the system refused a read or write; 2 usage; 3 the source does not \
+        fit, or the volume would not be legal FAT; 4 the source holds what FAT cannot, or changed \
+        while it was read. When several reasons meet, the highest counts.\n\n\
+        Environment: SOURCE_DATE_EPOCH, in seconds since 1970, is the latest time that the image \
+        holds: newer times are set to it, older ones stay.\n\n\
+        Examples:\n  \
+          mkfatimg --from rootfs --size 5G live.img\n  \
+          mkfatimg --from rootfs --free 64M --label DATA data.img\n  \
+          mkfatimg --from esp --size 260M --fat-type 32 --label EFI esp.img\n  \
+          mkfatimg --from rootfs --from vmlinuz:/boot/ - | zstd >live.img.zst\n  \
+          mkfatimg --from rootfs --size 5G --dry-run"
+)]
+pub(crate) struct Args {
+    /// Image file to make; - for standard output
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath, required_unless_present = "dry_run")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Directory whose contents go in, or a file with a place for it
+    ///
+    /// Repeat it to lay one source over another. SRC:/DEST puts the contents of SRC into the
+    /// directory /DEST of the image; a file goes to the path /DEST, or into the directory /DEST/.
+    #[arg(
+        long,
+        value_name = "SRC[:/DEST]",
+        value_hint = ValueHint::AnyPath,
+        required = true,
+        help_heading = "Input"
+    )]
+    pub(crate) from: Vec<OsString>,
+
+    /// Let a later source's file replace an earlier one's instead of refusing
+    #[arg(long, help_heading = "Input")]
+    pub(crate) overlay: bool,
+
+    /// What to do with symbolic links
+    #[arg(long, value_enum, default_value_t = Links::Follow, value_name = "WHAT", help_heading = "Input")]
+    pub(crate) symlinks: Links,
+
+    /// What to do with links that lead nowhere
+    #[arg(long, value_enum, default_value_t = Refuse::Error, value_name = "WHAT", help_heading = "Input")]
+    pub(crate) dangling: Refuse,
+
+    /// What to do with FIFOs, sockets and devices; they are never opened
+    #[arg(long, value_enum, default_value_t = Refuse::Error, value_name = "WHAT", help_heading = "Input")]
+    pub(crate) special: Refuse,
+
+    /// What to do with names that FAT cannot hold
+    #[arg(long, value_enum, default_value_t = Invalid::Error, value_name = "WHAT", help_heading = "Names")]
+    pub(crate) invalid_names: Invalid,
+
+    /// What to do with names that are one to FAT, which ignores case
+    #[arg(long, value_enum, default_value_t = Clashes::Error, value_name = "WHAT", help_heading = "Names")]
+    pub(crate) clash: Clashes,
+
+    /// When a name that fits 8.3 gets a long name beside it
+    #[arg(long, value_enum, default_value_t = Long::Auto, value_name = "WHEN", help_heading = "Names")]
+    pub(crate) long_names: Long,
+
+    /// Refuse names that Windows takes for devices, such as con and nul.txt
+    #[arg(long, help_heading = "Names")]
+    pub(crate) windows_safe: bool,
+
+    /// Size of the image to the byte, or auto for the smallest that holds the source
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "auto",
+        value_parser = image_size,
+        allow_negative_numbers = true,
+        help_heading = "Size"
+    )]
+    pub(crate) size: SizeArg,
+
+    /// Room that stays free: bytes, or a percentage such as 10%
+    ///
+    /// With --size auto the image is made that much larger; with a given size it is refused when
+    /// less would stay free.
+    #[arg(long, value_name = "SIZE|PERCENT", value_parser = free, help_heading = "Size")]
+    pub(crate) free: Option<FreeArg>,
+
+    /// FAT type; by default the one that suits the size
+    #[arg(long, value_name = "TYPE", value_parser = ["12", "16", "32"], help_heading = "Format")]
+    pub(crate) fat_type: Option<String>,
+
+    /// Bytes of a cluster, 512 to 64K; by default 4K or more wherever legal
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = cluster_size,
+        allow_negative_numbers = true,
+        help_heading = "Format"
+    )]
+    pub(crate) cluster_size: Option<u32>,
+
+    /// Bytes of a sector: 512, 1024, 2048 or 4096
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "512",
+        value_parser = sector_size,
+        allow_negative_numbers = true,
+        help_heading = "Format"
+    )]
+    pub(crate) sector_size: u16,
+
+    /// Copies of the FAT, 1 or 2 [default: 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2), help_heading = "Format")]
+    pub(crate) fats: Option<u8>,
+
+    /// Entries of the root directory of FAT12 and FAT16; by default 512, or what the source needs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Format")]
+    pub(crate) root_entries: Option<u16>,
+
+    /// Sectors before the first FAT, exactly; by default 1, on FAT32 32, and what alignment needs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Format")]
+    pub(crate) reserved_sectors: Option<u16>,
+
+    /// Boundary in the image on which the clusters begin; by default 4K for clusters of 4K or more
+    #[arg(long, value_name = "SIZE", value_parser = align, help_heading = "Format")]
+    pub(crate) align: Option<u32>,
+
+    /// Volume label, up to 11 characters
+    #[arg(long, value_name = "TEXT", value_parser = label, help_heading = "Format")]
+    pub(crate) label: Option<LabelArg>,
+
+    /// Volume serial number, eight hexadecimal digits, or random; by default derived from the source
+    #[arg(long, value_name = "HEX|random", value_parser = volume_id, help_heading = "Format")]
+    pub(crate) volume_id: Option<VolumeIdArg>,
+
+    /// OEM name in the boot sector, up to 8 characters [default: MSWIN4.1]
+    #[arg(long, value_name = "TEXT", value_parser = oem_name, help_heading = "Format")]
+    pub(crate) oem_name: Option<OemName>,
+
+    /// Media byte in hexadecimal: F0 or F8 to FF [default: F8]
+    #[arg(long, value_name = "HEX", value_parser = media, help_heading = "Format")]
+    pub(crate) media: Option<u8>,
+
+    /// Heads, for old boot code, 1 to 255
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=255), help_heading = "Format")]
+    pub(crate) heads: Option<u16>,
+
+    /// Sectors per track, for old boot code, 1 to 63
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=63), help_heading = "Format")]
+    pub(crate) sectors_per_track: Option<u16>,
+
+    /// Sectors before the volume on the disk that it is meant for [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Format")]
+    pub(crate) hidden_sectors: Option<u32>,
+
+    /// Boot sector whose code goes into ours, up to 512 bytes
+    ///
+    /// Parameters and signature stay ours, and so does the jump unless the file begins with one.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Format")]
+    pub(crate) boot_code: Option<PathBuf>,
+
+    /// Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00
+    #[arg(long, value_name = "ZONE", default_value = "UTC", help_heading = "Times")]
+    pub(crate) timezone: String,
+
+    /// One time for everything: @SECONDS, 2024-02-29, 2024-02-29T12:00:00, 2024-02-29T12:00:00Z
+    #[arg(long, value_name = "TIME", help_heading = "Times")]
+    pub(crate) mtime: Option<String>,
+
+    /// End only when the image is on the disk
+    #[arg(long, help_heading = "Output")]
+    pub(crate) sync: bool,
+
+    /// Reserve room for the whole image first instead of leaving holes
+    #[arg(long, help_heading = "Output")]
+    pub(crate) preallocate: bool,
+
+    /// Accepted for scripts; image files are replaced without it
+    #[arg(long, help_heading = "Output")]
+    pub(crate) force: bool,
+
+    /// Show the layout of the image and write nothing
+    #[arg(long, help_heading = "Reports")]
+    pub(crate) dry_run: bool,
+
+    /// Report as one JSON document on standard output
+    #[arg(long, help_heading = "Reports")]
+    pub(crate) json: bool,
+
+    /// When to show progress; auto is on a terminal
+    #[arg(long, value_enum, default_value_t = When::Auto, value_name = "WHEN", help_heading = "Reports")]
+    pub(crate) progress: When,
+
+    /// No summary and no notices, only errors
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Reports")]
+    pub(crate) quiet: bool,
+
+    /// Every notice, and what was decided
+    #[arg(short, long, help_heading = "Reports")]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Links {
+    /// Store what they lead to, resolved as inside the source as a root file system
+    Follow,
+    /// Store what they lead to on the host
+    Host,
+    /// Leave them out
+    Skip,
+    /// Refuse
+    Error,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Refuse {
+    /// Refuse
+    Error,
+    /// Leave them out
+    Skip,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Invalid {
+    /// Refuse
+    Error,
+    /// Put _ for what cannot stand
+    Replace,
+    /// Leave them out
+    Skip,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Clashes {
+    /// Refuse
+    Error,
+    /// Leave the later one out
+    Skip,
+    /// Store the later one as name~2.ext
+    Rename,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Long {
+    /// Only when case bits cannot show it as written
+    Auto,
+    /// Whenever it has small letters
+    Always,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal
+    Auto,
+    /// Everywhere
+    Always,
+    /// Nowhere
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SizeArg {
+    Auto,
+    Bytes(u64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FreeArg {
+    Bytes(u64),
+    Percent(u8),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VolumeIdArg {
+    Given(u32),
+    Random,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LabelArg {
+    pub(crate) label: Label,
+    pub(crate) made_capital: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OemName(pub(crate) [u8; 8]);
+
+fn image_size(text: &str) -> Result<SizeArg, String> {
+    match text {
+        "auto" => Ok(SizeArg::Auto),
+        _ => size::parse(text).map(SizeArg::Bytes),
+    }
+}
+
+fn free(text: &str) -> Result<FreeArg, String> {
+    match text.strip_suffix('%') {
+        None => size::parse(text).map(FreeArg::Bytes),
+        Some(percent) => match percent.parse() {
+            Ok(percent @ 0..=99) => Ok(FreeArg::Percent(percent)),
+            _ => Err("a percentage is a whole number from 0 to 99".to_owned()),
+        },
+    }
+}
+
+fn cluster_size(text: &str) -> Result<u32, String> {
+    let bytes = size::parse(text)?;
+    match u32::try_from(bytes) {
+        Ok(bytes) if bytes.is_power_of_two() && (512..=65_536).contains(&bytes) => Ok(bytes),
+        _ => Err("a cluster size is a power of two from 512 to 65536".to_owned()),
+    }
+}
+
+fn sector_size(text: &str) -> Result<u16, String> {
+    match u16::try_from(size::parse(text)?) {
+        Ok(bytes @ (512 | 1024 | 2048 | 4096)) => Ok(bytes),
+        _ => Err("a sector size is 512, 1024, 2048 or 4096".to_owned()),
+    }
+}
+
+fn align(text: &str) -> Result<u32, String> {
+    match u32::try_from(size::parse(text)?) {
+        // 65535 reserved sectors of 512 bytes reach no farther.
+        Ok(bytes @ 1..=0x100_0000) => Ok(bytes),
+        _ => Err("a boundary is 1 byte to 16M".to_owned()),
+    }
+}
+
+fn label(text: &str) -> Result<LabelArg, String> {
+    let label = Label::new(text).map_err(|fault| fault.to_string())?;
+    let made_capital = text.bytes().any(|byte| byte.is_ascii_lowercase());
+    Ok(LabelArg { label, made_capital })
+}
+
+fn volume_id(text: &str) -> Result<VolumeIdArg, String> {
+    if text.eq_ignore_ascii_case("random") {
+        return Ok(VolumeIdArg::Random);
+    }
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    let digits = match digits.split_once('-') {
+        Some((high, low)) if high.len() == 4 && low.len() == 4 => format!("{high}{low}"),
+        _ => digits.to_owned(),
+    };
+    let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !hexadecimal || digits.len() != 8 {
+        return Err("a volume id is eight hexadecimal digits, such as DEAD-BEEF, or random".into());
+    }
+    u32::from_str_radix(&digits, 16).map(VolumeIdArg::Given).map_err(|error| error.to_string())
+}
+
+fn oem_name(text: &str) -> Result<OemName, String> {
+    if text.len() > 8 || !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return Err("an OEM name is up to 8 printable ASCII characters".to_owned());
+    }
+    let mut name = [b' '; 8];
+    for (to, from) in name.iter_mut().zip(text.bytes()) {
+        *to = from;
+    }
+    if [*b"EXFAT   ", *b"NTFS    "].contains(&name) || text.starts_with("2M") {
+        return Err("readers take a volume of that OEM name for something else than FAT".to_owned());
+    }
+    Ok(OemName(name))
+}
+
+fn media(text: &str) -> Result<u8, String> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    match u8::from_str_radix(digits, 16) {
+        // Windows refuses FA.
+        Ok(byte @ (0xF0 | 0xF8 | 0xF9 | 0xFB..=0xFF)) => Ok(byte),
+        _ => Err("a media byte is F0, F8, F9 or FB to FF".to_owned()),
+    }
+}

@@ -1,0 +1,42 @@
+//! What the command's exit status means.
+
+use std::process;
+
+use crate::Error;
+use crate::plan::Blame;
+use crate::sink::WriteError;
+
+/// Exit status. The numbers are part of the command's interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExitCode {
+    /// The image is there, or the plan is shown.
+    Done = 0,
+    /// The system refused a read or a write.
+    System = 1,
+    /// The command line makes no sense.
+    Usage = 2,
+    /// The image is too small or would not be legal.
+    Format = 3,
+    /// The source holds what FAT cannot, or changed while it was read.
+    Source = 4,
+}
+
+impl ExitCode {
+    pub(crate) fn of(error: &Error) -> Self {
+        match error {
+            Error::Refused(problems) => match problems.blame() {
+                Blame::CommandLine => Self::Usage,
+                Blame::Format => Self::Format,
+                Blame::Source => Self::Source,
+            },
+            Error::Write(WriteError::Content(_)) => Self::Source,
+            Error::Write(WriteError::Output(_) | WriteError::Stopped) => Self::System,
+        }
+    }
+}
+
+impl From<ExitCode> for process::ExitCode {
+    fn from(code: ExitCode) -> Self {
+        Self::from(code as u8)
+    }
+}

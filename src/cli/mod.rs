@@ -1,0 +1,197 @@
+//! The terminal: arguments in, words and an exit status out. The only user of clap, anyhow and
+//! indicatif; knows no structure of the disk.
+
+mod args;
+mod exit;
+mod progress;
+mod request;
+mod signals;
+mod size;
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::{Context, Result};
+use clap::{CommandFactory, Parser};
+
+use crate::plan::{Plan, Problems, Remedy};
+use crate::report::{Report, human, json};
+use crate::sink::Output;
+use crate::{Error, Request};
+use args::Args;
+use exit::ExitCode;
+use progress::Progress;
+use signals::Signals;
+
+/// The definition of the command line, for completions and the manual page.
+pub fn command() -> clap::Command {
+    Args::command()
+}
+
+/// The whole command.
+pub fn run() -> std::process::ExitCode {
+    let args = Args::parse();
+    match prepare(&args) {
+        Ok(prepared) => build(&args, &prepared).into(),
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            if args.json {
+                print(&json::failure(&format!("{error:#}")));
+            }
+            exit_code_of(&error).into()
+        }
+    }
+}
+
+/// Everything that the command line says, understood.
+struct Prepared {
+    request: Request,
+    /// Where the image goes; `None` for a dry run without a name.
+    output: Option<Output>,
+    signals: Signals,
+}
+
+fn prepare(args: &Args) -> Result<Prepared> {
+    let output = request::output(args)?;
+    let to_terminal = output.as_ref().is_some_and(|output| output.path().is_none())
+        && !args.dry_run
+        && io::stdout().is_terminal();
+    if to_terminal {
+        anyhow::bail!("standard output is a terminal; send the image to a file or a pipe");
+    }
+    let request = request::request(args)?;
+    let stream = output.as_ref().is_some_and(Output::is_stream);
+    let signals = if stream {
+        Signals::ignored()
+    } else {
+        Signals::noted().context("cannot prepare for signals")?
+    };
+    Ok(Prepared { request, output, signals })
+}
+
+/// What the system refused ends with another status than what was mistyped.
+fn exit_code_of(error: &anyhow::Error) -> ExitCode {
+    let of_system = error
+        .chain()
+        .any(|cause| cause.is::<io::Error>() || cause.is::<crate::sink::OutputError>());
+    if of_system { ExitCode::System } else { ExitCode::Usage }
+}
+
+fn build(args: &Args, prepared: &Prepared) -> ExitCode {
+    let progress = Progress::new(args.progress, args.quiet, &prepared.signals);
+    let done = carry_out(args, prepared, &progress);
+    progress.clear();
+    match done {
+        Ok(report) => {
+            tell_success(args, &report);
+            ExitCode::Done
+        }
+        Err(error) => {
+            if let Some(signal) = prepared.signals.received() {
+                complain("interrupted; no image was written");
+                Signals::end_by(signal);
+            }
+            tell_error(args, &error);
+            ExitCode::of(&error)
+        }
+    }
+}
+
+fn carry_out(args: &Args, prepared: &Prepared, progress: &Progress<'_>) -> Result<Report, Error> {
+    let plan = crate::plan(&prepared.request, progress)?;
+    progress.clear();
+    tell_notices(args, &plan);
+    match &prepared.output {
+        Some(output) if !args.dry_run => crate::write(plan, output, progress),
+        _ => Ok(Report::planned(plan)),
+    }
+}
+
+fn tell_notices(args: &Args, plan: &Plan) {
+    if args.quiet {
+        return;
+    }
+    for line in human::notice_lines(&plan.notices, args.verbose) {
+        complain(&format!("note: {line}"));
+    }
+    if args.verbose {
+        complain(&format!("note: {}", human::NOT_STORED));
+    }
+}
+
+fn tell_success(args: &Args, report: &Report) {
+    if args.json {
+        print(&json::success(report));
+    } else if args.dry_run {
+        print(&human::layout(report));
+    }
+    if !args.quiet && !args.dry_run {
+        let mut error = io::stderr().lock();
+        // Nobody is left to be told that standard error is gone.
+        let _ = writeln!(error, "{}", human::summary(report));
+        if args.verbose {
+            let _ = write!(error, "{}", human::layout(report));
+        }
+    }
+}
+
+fn tell_error(args: &Args, error: &Error) {
+    match error {
+        Error::Refused(problems) => {
+            for problem in &problems.0 {
+                complain(&problem.to_string());
+            }
+            if let Some(line) = way_out(problems) {
+                complain(&line);
+            }
+            if args.json {
+                print(&json::refusal(problems));
+            }
+        }
+        Error::Write(_) => {
+            complain(&error.to_string());
+            if args.json {
+                print(&json::failure(&error.to_string()));
+            }
+        }
+    }
+}
+
+/// After many lines, one that sums up, with the flags that let the build go on.
+fn way_out(problems: &Problems) -> Option<String> {
+    if problems.0.len() < 2 {
+        return None;
+    }
+    let mut remedies: BTreeMap<Remedy, usize> = BTreeMap::new();
+    for remedy in problems.0.iter().filter_map(crate::plan::Problem::remedy) {
+        *remedies.entry(remedy).or_default() += 1;
+    }
+    let counted: usize = remedies.values().sum();
+    let mut line = format!("no image was written: {} problems", problems.0.len());
+    if counted > 0 {
+        let subjects: Vec<String> = remedies
+            .iter()
+            .map(|(remedy, count)| format!("{count} {}", remedy.subject(*count)))
+            .collect();
+        let flags: Vec<&str> = remedies.keys().map(|remedy| remedy.flag()).collect();
+        let all = counted == problems.0.len();
+        line.push_str(&format!(
+            ", {}{}; {}add {}",
+            if all { "" } else { "among them " },
+            subjects.join(", "),
+            if all { "to build without them " } else { "for these " },
+            flags.join(" ")
+        ));
+    }
+    Some(line)
+}
+
+fn complain(line: &str) {
+    // Nobody is left to be told that standard error is gone.
+    let _ = writeln!(io::stderr(), "mkfatimg: {line}");
+}
+
+/// Reports go to standard output. A reader that has seen enough is no failure of the build.
+fn print(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
+}

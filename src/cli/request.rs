@@ -1,0 +1,327 @@
+//! What was typed as what is wanted: looks up zones, the environment and small files; names the
+//! flag at fault when flags do not go together.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::{Offset, TimeZone};
+
+use super::args::{Args, Clashes, FreeArg, Invalid, Links, Long, Refuse, SizeArg, VolumeIdArg};
+use crate::fat::boot::BOOT_SECTOR_BYTES;
+use crate::fat::kind::FatKind;
+use crate::plan::request::{
+    Clash, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Request, Times,
+};
+use crate::printable;
+use crate::sink::Output;
+use crate::source::{LinkPolicy, Place, Sources};
+
+/// The environment's latest time.
+const EPOCH_VARIABLE: &str = "SOURCE_DATE_EPOCH";
+
+/// Words that are no name of an image without `./`, so that they can become subcommands.
+const RESERVED_WORDS: [&str; 4] = ["verify", "inspect", "extract", "add"];
+
+/// The output as named, if any.
+pub(super) fn output(args: &Args) -> Result<Option<Output>> {
+    let Some(path) = &args.out else { return Ok(None) };
+    if let Some(word) = RESERVED_WORDS.iter().find(|word| path.as_os_str() == **word) {
+        bail!("{word} is kept for a subcommand; write ./{word} for an image of that name");
+    }
+    let mut output =
+        if path.as_os_str() == "-" { Output::standard_output() } else { Output::at(path)? };
+    let stream = output.is_stream();
+    if args.json && path.as_os_str() == "-" && !args.dry_run {
+        bail!("--json and the image cannot both go to standard output; name a file for the image");
+    }
+    for (given, flag) in [(args.sync, "--sync"), (args.preallocate, "--preallocate")] {
+        if given && stream {
+            bail!("{flag} is for image files; {} is a stream", output.name());
+        }
+    }
+    output.sync = args.sync;
+    output.preallocate = args.preallocate;
+    Ok(Some(output))
+}
+
+/// The request, but for its output.
+pub(super) fn request(args: &Args) -> Result<Request> {
+    let zone = zone(&args.timezone)?;
+    Ok(Request {
+        sources: sources(args)?,
+        size: match args.size {
+            SizeArg::Auto => ImageSize::Auto,
+            SizeArg::Bytes(bytes) => ImageSize::Bytes(bytes),
+        },
+        free: match args.free {
+            None => Free::default(),
+            Some(FreeArg::Bytes(bytes)) => Free::Bytes(bytes),
+            Some(FreeArg::Percent(percent)) => Free::Percent(percent),
+        },
+        format: format(args)?,
+        names: Names {
+            always_long: args.long_names == Long::Always,
+            windows_safe: args.windows_safe,
+            invalid: match args.invalid_names {
+                Invalid::Error => InvalidNames::Error,
+                Invalid::Replace => InvalidNames::Replace,
+                Invalid::Skip => InvalidNames::Skip,
+            },
+            clash: match args.clash {
+                Clashes::Error => Clash::Error,
+                Clashes::Skip => Clash::Skip,
+                Clashes::Rename => Clash::Rename,
+            },
+        },
+        times: Times {
+            fixed: args.mtime.as_deref().map(|text| time(text, &zone)).transpose()?,
+            ceiling: ceiling(std::env::var_os(EPOCH_VARIABLE))?,
+            zone,
+        },
+    })
+}
+
+fn sources(args: &Args) -> Result<Sources> {
+    let places = args.from.iter().map(|text| place(text)).collect::<Result<_>>()?;
+    let mut leave_out: Vec<PathBuf> = args.out.iter().cloned().collect();
+    if args.out.as_deref() == Some(Path::new("-")) {
+        // Standard output may be a file in the source.
+        leave_out = vec![PathBuf::from("/proc/self/fd/1")];
+    }
+    Ok(Sources {
+        places,
+        overlay: args.overlay,
+        links: match args.symlinks {
+            Links::Follow => LinkPolicy::Follow,
+            Links::Host => LinkPolicy::Host,
+            Links::Skip => LinkPolicy::Skip,
+            Links::Error => LinkPolicy::Error,
+        },
+        skip_dangling: args.dangling == Refuse::Skip,
+        skip_special: args.special == Refuse::Skip,
+        leave_out,
+    })
+}
+
+/// `SRC` or `SRC:/DEST`. A path of that very name wins.
+fn place(text: &OsStr) -> Result<Place> {
+    let whole = Place { path: PathBuf::from(text), destination: Vec::new() };
+    let bytes = text.as_bytes();
+    let Some(colon) = bytes.windows(2).rposition(|pair| pair == b":/") else {
+        return Ok(whole);
+    };
+    if whole.path.symlink_metadata().is_ok() {
+        return Ok(whole);
+    }
+    let path = PathBuf::from(OsStr::from_bytes(&bytes[..colon]));
+    let destination = &bytes[colon + 1..];
+    let mut names: Vec<OsString> = destination
+        .split(|byte| *byte == b'/')
+        .filter(|name| !name.is_empty() && *name != b".")
+        .map(|name| OsString::from_vec(name.to_vec()))
+        .collect();
+    if names.iter().any(|name| name == "..") {
+        bail!("--from {}: the place in the image cannot hold ..", printable::os_str(text));
+    }
+    if destination.ends_with(b"/") && path.is_file() {
+        names.extend(path.file_name().map(OsStr::to_owned));
+    }
+    Ok(Place { path, destination: names })
+}
+
+fn format(args: &Args) -> Result<Format> {
+    let usual = Format::default();
+    Ok(Format {
+        kind: match args.fat_type.as_deref() {
+            Some("12") => Some(FatKind::Fat12),
+            Some("16") => Some(FatKind::Fat16),
+            Some(_) => Some(FatKind::Fat32),
+            None => None,
+        },
+        cluster_bytes: args.cluster_size,
+        sector_bytes: args.sector_size,
+        fat_count: args.fats,
+        root_entries: args.root_entries,
+        reserved_sectors: args.reserved_sectors,
+        align_bytes: args.align,
+        media: args.media,
+        heads: args.heads,
+        sectors_per_track: args.sectors_per_track,
+        hidden_sectors: args.hidden_sectors,
+        oem_name: args.oem_name.map_or(usual.oem_name, |name| name.0),
+        label: args
+            .label
+            .map(|typed| LabelWish { label: typed.label, made_capital: typed.made_capital }),
+        volume_id: match args.volume_id {
+            None => None,
+            Some(VolumeIdArg::Given(id)) => Some(id),
+            Some(VolumeIdArg::Random) => Some(random_id()?),
+        },
+        boot_code: args.boot_code.as_deref().map(boot_code).transpose()?,
+    })
+}
+
+fn random_id() -> Result<u32> {
+    let mut bytes = [0; 4];
+    File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .context("--volume-id random: no random numbers to be had")?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+fn boot_code(path: &Path) -> Result<Vec<u8>> {
+    let name = printable::path(path);
+    let mut code = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(BOOT_SECTOR_BYTES as u64 + 1).read_to_end(&mut code))
+        .with_context(|| format!("--boot-code {name}: cannot be read"))?;
+    if code.len() > BOOT_SECTOR_BYTES {
+        bail!("--boot-code {name}: is more than {BOOT_SECTOR_BYTES} bytes, a boot sector");
+    }
+    Ok(code)
+}
+
+fn zone(text: &str) -> Result<TimeZone> {
+    if text.eq_ignore_ascii_case("utc") {
+        return Ok(TimeZone::UTC);
+    }
+    if text.eq_ignore_ascii_case("local") {
+        return TimeZone::try_system().context("--timezone local: this system names no zone");
+    }
+    if let Some(zone) = fixed_offset(text) {
+        return Ok(zone);
+    }
+    TimeZone::get(text).ok().with_context(|| {
+        format!(
+            "--timezone {}: no such zone on this system; use UTC, local, a name such as Europe/Berlin, or an offset such as +02:00",
+            printable::bytes(text.as_bytes())
+        )
+    })
+}
+
+/// `+02:00`, `-0330` or `+2`.
+fn fixed_offset(text: &str) -> Option<TimeZone> {
+    let (sign, digits) = match text.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = match digits.split_once(':') {
+        Some((hours, minutes)) if minutes.len() == 2 => (hours, minutes),
+        None if digits.len() == 4 => digits.split_at_checked(2)?,
+        None => (digits, "0"),
+        Some(_) => return None,
+    };
+    let number = |text: &str, most: i32| {
+        let plain = (1..=2).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+        text.parse::<i32>().ok().filter(|number| plain && *number <= most)
+    };
+    let seconds = sign * (number(hours, 25)? * 3600 + number(minutes, 59)? * 60);
+    Some(TimeZone::fixed(Offset::from_seconds(seconds).ok()?))
+}
+
+fn time(text: &str, zone: &TimeZone) -> Result<Timestamp> {
+    let civil = |time: DateTime| zone.to_timestamp(time).ok();
+    let parsed = match text.strip_prefix('@') {
+        Some(seconds) => seconds.parse().ok().and_then(|s| Timestamp::from_second(s).ok()),
+        None => text
+            .parse::<Timestamp>()
+            .ok()
+            // A date alone would be read as midnight by the date-time's own parser too.
+            .or_else(|| civil(text.parse::<DateTime>().ok()?))
+            .or_else(|| {
+                civil(text.parse::<Date>().ok()?.to_datetime(jiff::civil::Time::midnight()))
+            }),
+    };
+    parsed.with_context(|| {
+        format!(
+            "--mtime {}: is no time; use @SECONDS, 2024-02-29, 2024-02-29T12:00:00 or 2024-02-29T12:00:00Z",
+            printable::bytes(text.as_bytes())
+        )
+    })
+}
+
+/// The latest time that may be stored. Unset and empty are none; what lies before 1980 is 1980,
+/// since FAT has no earlier time.
+fn ceiling(value: Option<OsString>) -> Result<Option<Timestamp>> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
+    let seconds = value.to_str().and_then(|text| text.parse::<i64>().ok());
+    let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    let time = time.with_context(|| {
+        format!(
+            "{EPOCH_VARIABLE} is {}, which is no number of seconds since 1970; unset it or correct it",
+            printable::os_str(&value)
+        )
+    })?;
+    Ok(Some(time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_read_with_and_without_minutes() {
+        let seconds = |text| {
+            fixed_offset(text).and_then(|zone| zone.to_fixed_offset().ok()).map(Offset::seconds)
+        };
+        assert_eq!(seconds("+02:00"), Some(7200));
+        assert_eq!(seconds("-0330"), Some(-12_600));
+        assert_eq!(seconds("+2"), Some(7200));
+        for text in ["2", "+", "+2:0", "+99:00", "+02:60", "+-2", "+０２"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_in_the_zone_of_the_image() {
+        let berlin = TimeZone::fixed(Offset::from_seconds(3600).expect("an hour"));
+        for (text, second) in [
+            ("@1700000000", 1_700_000_000),
+            ("@-5", -5),
+            ("2023-11-14T22:13:20Z", 1_700_000_000),
+            ("2023-11-14T23:13:20", 1_700_000_000),
+            ("2023-11-15", 1_700_002_800),
+        ] {
+            assert_eq!(
+                time(text, &berlin).map(|time| time.as_second()).ok(),
+                Some(second),
+                "{text}"
+            );
+        }
+        for text in ["", "@", "yesterday", "2023-13-01"] {
+            assert!(time(text, &berlin).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_ceiling_is_a_number_or_an_error() {
+        let of = |text: &str| ceiling(Some(text.into())).ok();
+        assert_eq!(of(""), Some(None));
+        assert_eq!(of("1700000000"), Some(Timestamp::from_second(1_700_000_000).ok()));
+        assert_eq!(of("-1"), Some(Timestamp::from_second(-1).ok()));
+        assert_eq!(of("yesterday"), None);
+        assert_eq!(of("9223372036854775807"), None);
+    }
+
+    #[test]
+    fn a_destination_is_split_off_at_the_last_mark() {
+        let split = |text: &str| {
+            let place = place(OsStr::new(text)).expect("a legal place");
+            (place.path, place.destination)
+        };
+        let names = |names: &[&str]| names.iter().map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(split("a:/b/c"), ("a".into(), names(&["b", "c"])));
+        assert_eq!(split("a:/b:/c"), ("a:/b".into(), names(&["c"])));
+        assert_eq!(split("a:/"), ("a".into(), names(&[])));
+        assert_eq!(split("a:b"), ("a:b".into(), names(&[])));
+        assert_eq!(split("a:/./b//"), ("a".into(), names(&["b"])));
+        assert!(place(OsStr::new("a:/../b")).is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! The volume's serial number where none is given: a digest of what is planned, so that equal
+//! wishes over equal trees give equal images and others most likely do not.
+
+use sha2::{Digest, Sha256};
+
+use super::Plan;
+use crate::source::NodeId;
+
+/// Names, sizes, stamps and options; contents are not read for it.
+pub(super) fn volume_id(plan: &Plan) -> u32 {
+    let mut digest = Sha256::new();
+    digest.update(b"mkfatimg volume id, version 1");
+    let shape = plan.geometry().shape();
+    for number in [
+        plan.geometry().kind().entry_bits(),
+        u64::from(shape.total_sectors),
+        u64::from(shape.bytes_per_sector),
+        u64::from(shape.sectors_per_cluster),
+        u64::from(shape.reserved_sectors),
+        u64::from(shape.fat_count),
+        u64::from(shape.root_entries),
+        u64::from(plan.facts().media),
+        u64::from(plan.facts().hidden_sectors),
+    ] {
+        digest.update(number.to_le_bytes());
+    }
+    digest.update(plan.facts().oem_name);
+    digest.update(plan.facts().label.map_or([0; 11], |label| label.bytes()));
+    for id in plan.stored() {
+        if id == NodeId::ROOT {
+            continue;
+        }
+        let node = plan.tree().node(id);
+        let name = plan.name(id);
+        let stamp = plan.placed(id).stamp;
+        // The parent's cluster tells which directory of the volume it is.
+        digest.update(plan.first_cluster(node.parent()).to_le_bytes());
+        digest.update([u8::from(node.is_directory())]);
+        digest.update((name.len() as u64).to_le_bytes());
+        digest.update(name.as_bytes());
+        digest.update(node.size_bytes().to_le_bytes());
+        digest.update(stamp.date.to_le_bytes());
+        digest.update(stamp.time.to_le_bytes());
+    }
+    let [a, b, c, d, ..] = <[u8; 32]>::from(digest.finalize());
+    u32::from_le_bytes([a, b, c, d])
+}

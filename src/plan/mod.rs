@@ -1,0 +1,357 @@
+//! Every decision about an image, made before its first byte is written. No input or output: a
+//! plan is a function of a tree and a request, and after it only reading and writing can fail.
+//!
+//! | Room | Decides |
+//! |---|---|
+//! | [`request`] | nothing: it is what is wanted |
+//! | `names` | the name under which each entry is stored |
+//! | `times` | its stamp |
+//! | `demand`, `size` | the volume: type, cluster, sectors |
+//! | `misfit`, [`problem`] | what to say when there is none |
+//! | `alloc` | where everything lies |
+//! | `chs`, `identity` | fields that old boot code reads; the serial number |
+#![deny(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::indexing_slicing)]
+
+mod alloc;
+mod chs;
+mod demand;
+mod identity;
+pub mod misfit;
+mod names;
+pub mod problem;
+pub mod request;
+mod size;
+mod times;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+pub use problem::{Blame, Problem, Problems, Remedy};
+pub use request::Request;
+
+use crate::event::{Notice, NoticeKind};
+use crate::fat::boot::{BootFacts, FreeClusters};
+use crate::fat::geometry::{FIRST_CLUSTER, Geometry};
+use crate::fat::kind::FatKind;
+use crate::fat::record::MAX_RECORDS;
+use crate::fat::short::ShortName;
+use crate::fat::table::Chains;
+use crate::fat::time::DosTime;
+use crate::source::{NodeId, Tree};
+use demand::Demand;
+use names::Naming;
+use request::Times;
+use size::{Chosen, Search};
+
+/// The largest file: its size is stored in 32 bits.
+const MAX_FILE_BYTES: u64 = u32::MAX as u64;
+const MEDIA_FIXED_DISK: u8 = 0xF8;
+
+/// What is decided of one node.
+#[derive(Debug, Clone, Copy)]
+pub struct Placed {
+    /// Its name; `None` for the root and for what is left out.
+    pub name: Option<StoredName>,
+    /// When it was written.
+    pub stamp: DosTime,
+    /// Its chain's first cluster; 0 for an empty file, a fixed root directory, and what is left
+    /// out.
+    pub first_cluster: u32,
+    /// Records of a directory, dots and label among them; 0 for a file.
+    pub records: u32,
+    /// Whether it is not stored, by a policy of the request.
+    pub left_out: bool,
+}
+
+/// How a name is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredName {
+    /// The short name, unique in its directory.
+    pub short: ShortName,
+    /// `DIR_NTRes`.
+    pub case_bits: u8,
+    /// Records that hold the long name; 0 without one.
+    pub long_parts: u8,
+}
+
+/// Sums over everything that is stored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Files.
+    pub files: u64,
+    /// Directories, the root not counted.
+    pub directories: u64,
+    /// Bytes of all files.
+    pub content_bytes: u64,
+    /// Clusters that something owns.
+    pub used_clusters: u32,
+}
+
+/// An image, decided to the last byte.
+#[derive(Debug)]
+pub struct Plan {
+    tree: Tree,
+    geometry: Geometry,
+    facts: BootFacts,
+    placed: Vec<Placed>,
+    changed_names: HashMap<NodeId, String>,
+    label_stamp: DosTime,
+    last_clusters: Vec<u32>,
+    totals: Totals,
+    /// What the user should know, in the order in which it was met.
+    pub notices: Vec<Notice>,
+}
+
+impl Plan {
+    /// Decides everything.
+    ///
+    /// # Errors
+    /// All reasons, not only the first, why the tree cannot become such an image.
+    pub fn new(mut tree: Tree, request: &Request) -> Result<Self, Problems> {
+        let mut problems: Vec<Problem> = tree.refusals.drain(..).map(Problem::Source).collect();
+        let mut notices = std::mem::take(&mut tree.notices);
+        let mut placed = stamps(&tree, &request.times, &mut notices);
+        let mut changed_names = HashMap::new();
+        let mut demand = Demand::default();
+        let mut naming = Naming {
+            tree: &tree,
+            policy: request.names,
+            placed: &mut placed,
+            changed: &mut changed_names,
+            problems: &mut problems,
+            notices: &mut notices,
+        };
+        let records: Vec<u64> =
+            tree.directories().iter().map(|directory| naming.name_children(*directory)).collect();
+        let label = request.format.label;
+        let mut totals = Totals::default();
+        for (directory, named) in tree.directories().iter().zip(records) {
+            let root = *directory == NodeId::ROOT;
+            let own = if root { u64::from(label.is_some()) } else { 2 };
+            let records = named + own;
+            let Some(place) = placed.get_mut(directory.index()).filter(|place| !place.left_out)
+            else {
+                continue;
+            };
+            place.records = u32::try_from(records).unwrap_or(u32::MAX);
+            if records > MAX_RECORDS {
+                let path = tree.listed_path(*directory);
+                problems.push(Problem::DirectoryTooLarge { path, records });
+            }
+            if root {
+                demand.root_records = records;
+            } else {
+                demand.add_directory(records);
+                totals.directories += 1;
+            }
+        }
+        for (id, place) in tree.ids().zip(&placed) {
+            let node = tree.node(id);
+            if node.is_directory() || place.left_out {
+                continue;
+            }
+            let size_bytes = node.size_bytes();
+            if size_bytes > MAX_FILE_BYTES {
+                let path = tree.listed_path(id);
+                problems.push(Problem::FileTooLarge { path, size_bytes });
+            }
+            demand.add_file(size_bytes);
+            totals.files += 1;
+            totals.content_bytes = totals.content_bytes.saturating_add(size_bytes);
+        }
+        let search = Search {
+            format: &request.format,
+            demand: &demand,
+            free: request.free,
+            complete: problems.is_empty(),
+        };
+        let chosen = match search.run(request.size) {
+            Ok(chosen) => chosen,
+            Err(misfit) => {
+                problems.push(Problem::Misfit(misfit));
+                return Err(Problems(problems));
+            }
+        };
+        if !problems.is_empty() {
+            return Err(Problems(problems));
+        }
+        if search.root_is_grown(&chosen) {
+            let entries = chosen.geometry.shape().root_entries;
+            let text = format!("root directory grown to {entries} entries to hold the tree");
+            notices.push(Notice { kind: NoticeKind::RootGrown, text });
+        }
+        if let Some(wish) = label.filter(|wish| wish.made_capital) {
+            let text = format!("label made capital: {}", wish.label);
+            notices.push(Notice { kind: NoticeKind::LabelMadeCapital, text });
+        }
+        let label_stamp = label_stamp(&placed);
+        let last_clusters = alloc::allocate(&tree, &mut placed, &chosen.geometry);
+        let last_used = last_clusters.last().copied().unwrap_or(FIRST_CLUSTER - 1);
+        totals.used_clusters = last_used + 1 - FIRST_CLUSTER;
+        if totals.used_clusters == chosen.geometry.cluster_count() {
+            let text = "the tree fills the last cluster, which some boot ROMs cannot read".into();
+            notices.push(Notice { kind: NoticeKind::LastClusterUsed, text });
+        }
+        let mut plan = Self {
+            facts: facts(request, &chosen),
+            geometry: chosen.geometry,
+            tree,
+            placed,
+            changed_names,
+            label_stamp,
+            last_clusters,
+            totals,
+            notices,
+        };
+        plan.facts.volume_id =
+            request.format.volume_id.unwrap_or_else(|| identity::volume_id(&plan));
+        Ok(plan)
+    }
+
+    /// What is stored, and more: nodes that are left out are in it too.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The volume's layout.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// What the boot sector says beyond the layout.
+    pub fn facts(&self) -> &BootFacts {
+        &self.facts
+    }
+
+    /// Sums over everything that is stored.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// Bytes of the image.
+    pub fn image_bytes(&self) -> u64 {
+        self.geometry.volume_bytes()
+    }
+
+    /// What is decided of a node.
+    ///
+    /// # Panics
+    /// If `id` is not of this plan's tree.
+    #[allow(clippy::indexing_slicing)]
+    pub fn placed(&self, id: NodeId) -> &Placed {
+        &self.placed[id.index()]
+    }
+
+    /// The nodes that are stored, the root first, in tree order.
+    pub fn stored(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.tree.ids().filter(|id| !self.placed(*id).left_out)
+    }
+
+    /// The stored children of a directory, in the order of their records.
+    pub fn stored_children(&self, directory: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.tree.children(directory).filter(|id| !self.placed(*id).left_out)
+    }
+
+    /// The stored directories parents first, the root the first: the order of their clusters.
+    pub fn stored_directories(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let directories = self.tree.directories().iter().copied();
+        directories.filter(|id| !self.placed(*id).left_out)
+    }
+
+    /// The name under which a node is stored; empty for the root.
+    pub fn name(&self, id: NodeId) -> Cow<'_, str> {
+        match self.changed_names.get(&id) {
+            Some(name) => name.into(),
+            // What is stored unchanged was found to be UTF-8.
+            None => String::from_utf8_lossy(self.tree.name(id)),
+        }
+    }
+
+    /// The node's path in the image, from `/` on.
+    pub fn image_path(&self, id: NodeId) -> String {
+        let mut names = Vec::new();
+        let mut at = id;
+        while at != NodeId::ROOT {
+            names.push(self.name(at));
+            at = self.tree.node(at).parent();
+        }
+        names.iter().rev().fold(String::new(), |path, name| path + "/" + name)
+    }
+
+    /// First cluster of a node's chain; 0 for an empty file and for a fixed root directory.
+    pub fn first_cluster(&self, id: NodeId) -> u32 {
+        self.placed(id).first_cluster
+    }
+
+    /// The stamp of the label's record: the newest in the tree.
+    pub fn label_stamp(&self) -> DosTime {
+        self.label_stamp
+    }
+
+    /// The chains of the volume.
+    pub fn chains(&self) -> Chains<'_> {
+        Chains::new(self.geometry.kind(), self.facts.media, &self.last_clusters)
+    }
+
+    /// The clusters that nothing owns; they all lie at the end.
+    pub fn free_clusters(&self) -> FreeClusters {
+        let count = self.geometry.cluster_count() - self.totals.used_clusters;
+        let first = (count > 0).then_some(FIRST_CLUSTER + self.totals.used_clusters);
+        FreeClusters { count, first }
+    }
+
+    /// Whether the root directory has an area of its own before the clusters.
+    pub fn has_fixed_root(&self) -> bool {
+        self.geometry.kind() != FatKind::Fat32
+    }
+}
+
+/// The stamps of all nodes; the rest of what is decided of them comes later.
+fn stamps(tree: &Tree, times: &Times, notices: &mut Vec<Notice>) -> Vec<Placed> {
+    let mut placed = Vec::with_capacity(tree.len());
+    for id in tree.ids() {
+        let stamp = times::stamp(&tree.node(id).identity, times);
+        if stamp.clamped && id != NodeId::ROOT {
+            let path = crate::printable::path(&tree.listed_path(id));
+            let text = format!("{path}: time moved to {}", stamp.stored.year());
+            notices.push(Notice { kind: NoticeKind::TimeClamped, text });
+        }
+        placed.push(Placed {
+            name: None,
+            stamp: stamp.stored,
+            first_cluster: 0,
+            records: 0,
+            left_out: false,
+        });
+    }
+    placed
+}
+
+/// The newest stamp of what is stored but for the root, whose own time is stored nowhere.
+fn label_stamp(placed: &[Placed]) -> DosTime {
+    let stored = placed.iter().skip(1).filter(|place| !place.left_out);
+    stored.map(|place| place.stamp).max().unwrap_or(DosTime::EARLIEST)
+}
+
+fn facts(request: &Request, chosen: &Chosen) -> BootFacts {
+    let format = &request.format;
+    let geometry = &chosen.geometry;
+    let floppy = chosen.floppy;
+    BootFacts {
+        oem_name: format.oem_name,
+        media: format.media.unwrap_or(floppy.map_or(MEDIA_FIXED_DISK, |floppy| floppy.media)),
+        sectors_per_track: format.sectors_per_track.unwrap_or_else(|| {
+            floppy.map_or_else(
+                || chs::sectors_per_track(geometry.shape().total_sectors),
+                |floppy| floppy.sectors_per_track,
+            )
+        }),
+        heads: format.heads.unwrap_or_else(|| {
+            floppy.map_or_else(|| chs::heads(geometry.volume_bytes()), |floppy| floppy.heads)
+        }),
+        hidden_sectors: format.hidden_sectors.unwrap_or(0),
+        volume_id: 0,
+        label: format.label.map(|wish| wish.label),
+        boot_code: format.boot_code.clone(),
+    }
+}

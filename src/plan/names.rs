@@ -1,0 +1,316 @@
+//! Names, directory by directory: what is stored for each entry, and what happens to names that
+//! FAT cannot hold or cannot tell apart. Knows the rules from `fat`; here is the policy.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::problem::Problem;
+use super::request::{Clash, InvalidNames, Names};
+use super::{Placed, StoredName};
+use crate::event::{Notice, NoticeKind};
+use crate::fat::name::{self, MAX_UNITS, NameFault};
+use crate::fat::short::ShortNamer;
+use crate::printable;
+use crate::source::{NodeId, Tree};
+
+/// Names of a whole tree in the making.
+pub(super) struct Naming<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) policy: Names,
+    pub(super) placed: &'a mut [Placed],
+    /// Names that are not stored as the host has them.
+    pub(super) changed: &'a mut HashMap<NodeId, String>,
+    pub(super) problems: &'a mut Vec<Problem>,
+    pub(super) notices: &'a mut Vec<Notice>,
+}
+
+/// An entry that has a name to store.
+struct Candidate<'a> {
+    id: NodeId,
+    name: Cow<'a, str>,
+    key: String,
+}
+
+impl<'a> Naming<'a> {
+    /// Names the children of `directory` and returns the records that they take. Children that are
+    /// left out are marked so; those of a directory that is left out follow it.
+    pub(super) fn name_children(&mut self, directory: NodeId) -> u64 {
+        if self.is_left_out(directory) {
+            for child in self.tree.children(directory) {
+                self.leave_out(child);
+            }
+            return 0;
+        }
+        let mut entries: Vec<Candidate<'a>> = Vec::new();
+        for child in self.tree.children(directory) {
+            if let Some(name) = self.legal_name(child) {
+                self.warn_of(child, &name);
+                let key = name::clash_key(&name);
+                entries.push(Candidate { id: child, name, key });
+            }
+        }
+        self.settle_clashes(&mut entries);
+        self.store(&entries)
+    }
+
+    /// The name as text that FAT can hold; `None` if the entry is refused or left out.
+    fn legal_name(&mut self, child: NodeId) -> Option<Cow<'a, str>> {
+        let bytes = self.tree.name(child);
+        let text = std::str::from_utf8(bytes);
+        let fault = match text {
+            Ok(text) => match name::check(text) {
+                Ok(()) => return Some(text.into()),
+                Err(fault) => Some(fault),
+            },
+            Err(_) => None,
+        };
+        let path = || self.tree.listed_path(child);
+        let why = || fault.map_or("name is not valid UTF-8".to_owned(), |f| f.to_string());
+        match self.policy.invalid {
+            InvalidNames::Error => {
+                self.problems.push(match fault {
+                    Some(fault) => Problem::Name { path: path(), fault },
+                    None => Problem::NotUnicode(path()),
+                });
+                self.leave_out(child);
+                None
+            }
+            InvalidNames::Skip => {
+                let text = format!("{}: left out: {}", printable::path(&path()), why());
+                self.notices.push(Notice { kind: NoticeKind::NameSkipped, text });
+                self.leave_out(child);
+                None
+            }
+            InvalidNames::Replace => {
+                let new = replacement(bytes);
+                let text = format!("{}: stored as {new}: {}", printable::path(&path()), why());
+                self.notices.push(Notice { kind: NoticeKind::NameReplaced, text });
+                self.changed.insert(child, new.clone());
+                Some(new.into())
+            }
+        }
+    }
+
+    fn warn_of(&mut self, child: NodeId, name: &str) {
+        if name::is_device(name) {
+            let path = self.tree.listed_path(child);
+            if self.policy.windows_safe {
+                self.problems.push(Problem::DeviceName(path));
+            } else {
+                let text =
+                    format!("{}: Windows takes this name for a device", printable::path(&path));
+                self.notices.push(Notice { kind: NoticeKind::DeviceName, text });
+            }
+        }
+        if name.starts_with(' ') {
+            let path = self.tree.listed_path(child);
+            let text = format!("{}: name begins with a blank", printable::path(&path));
+            self.notices.push(Notice { kind: NoticeKind::LeadingBlank, text });
+        }
+    }
+
+    fn settle_clashes(&mut self, entries: &mut Vec<Candidate<'_>>) {
+        let mut holders: HashMap<String, NodeId> = HashMap::with_capacity(entries.len());
+        let mut losers: Vec<(usize, NodeId)> = Vec::new();
+        for (index, entry) in entries.iter().enumerate() {
+            match holders.entry(entry.key.clone()) {
+                Entry::Vacant(place) => {
+                    place.insert(entry.id);
+                }
+                Entry::Occupied(mut place) => {
+                    let holder = *place.get();
+                    if self.is_link_to(entry.id, holder) {
+                        self.fold(entry.id, holder);
+                    } else if self.is_link_to(holder, entry.id) {
+                        self.fold(holder, entry.id);
+                        place.insert(entry.id);
+                    } else {
+                        losers.push((index, holder));
+                    }
+                }
+            }
+        }
+        for (index, holder) in losers {
+            let Some(entry) = entries.get_mut(index) else { continue };
+            let path = self.tree.listed_path(entry.id);
+            let other = self.tree.listed_path(holder);
+            let (shown, shown_other) = (printable::path(&path), printable::path(&other));
+            match self.policy.clash {
+                Clash::Error => self.problems.push(Problem::Clash { path, other }),
+                Clash::Skip => {
+                    let text = format!("{shown}: left out: same name as {shown_other} for FAT");
+                    self.notices.push(Notice { kind: NoticeKind::ClashSkipped, text });
+                    self.leave_out(entry.id);
+                }
+                Clash::Rename => {
+                    let (new, key) = unused_name(&entry.name, &holders);
+                    let text =
+                        format!("{shown}: stored as {new}: same name as {shown_other} for FAT");
+                    self.notices.push(Notice { kind: NoticeKind::ClashRenamed, text });
+                    holders.insert(key.clone(), entry.id);
+                    self.changed.insert(entry.id, new.clone());
+                    entry.key = key;
+                    entry.name = new.into();
+                }
+            }
+        }
+        entries.retain(|entry| !self.is_left_out(entry.id));
+    }
+
+    /// Whether `link` is a symbolic link whose end is the very file or directory `other`.
+    fn is_link_to(&self, link: NodeId, other: NodeId) -> bool {
+        let (link, other) = (self.tree.node(link), self.tree.node(other));
+        link.through_link
+            && !other.through_link
+            && link.identity == other.identity
+            && link.is_directory() == other.is_directory()
+    }
+
+    fn fold(&mut self, link: NodeId, target: NodeId) {
+        let text = format!(
+            "{}: folded into {}, to which it links",
+            printable::path(&self.tree.listed_path(link)),
+            printable::path(&self.tree.listed_path(target)),
+        );
+        self.notices.push(Notice { kind: NoticeKind::LinkFolded, text });
+        self.leave_out(link);
+    }
+
+    /// Gives every entry its short name, and a long one where it needs it.
+    fn store(&mut self, entries: &[Candidate<'_>]) -> u64 {
+        let mut namer = ShortNamer::default();
+        for entry in entries {
+            // A name whose key is a short name keeps it from others, even where it is stored
+            // otherwise: some reader takes the two for one.
+            if let Some(plain) = name::plain(&entry.name).or_else(|| name::plain(&entry.key)) {
+                namer.claim(plain.short);
+            }
+        }
+        let mut records = 0;
+        for entry in entries {
+            let plain = name::plain(&entry.name);
+            let case_bits = plain.and_then(|plain| plain.case_bits);
+            let needs_long =
+                case_bits.is_none_or(|case_bits| case_bits != 0 && self.policy.always_long);
+            let short = plain.map(|plain| plain.short).or_else(|| namer.make(&entry.name));
+            let Some((placed, short)) = self.placed.get_mut(entry.id.index()).zip(short) else {
+                continue;
+            };
+            let long_parts = if needs_long { name::long_parts(&entry.name) } else { 0 };
+            placed.name = Some(StoredName {
+                short,
+                case_bits: if needs_long { 0 } else { case_bits.unwrap_or(0) },
+                // At most 20: longer names were refused.
+                long_parts: u8::try_from(long_parts).unwrap_or(u8::MAX),
+            });
+            records += 1 + long_parts as u64;
+        }
+        records
+    }
+
+    fn leave_out(&mut self, id: NodeId) {
+        if let Some(placed) = self.placed.get_mut(id.index()) {
+            placed.left_out = true;
+        }
+    }
+
+    fn is_left_out(&self, id: NodeId) -> bool {
+        self.placed.get(id.index()).is_some_and(|placed| placed.left_out)
+    }
+}
+
+/// A legal name as near to `name` as can be: `_` for what cannot stand, cut before the extension.
+fn replacement(name: &[u8]) -> String {
+    let mut new = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        new.extend(chunk.valid().chars().map(|character| {
+            if name::is_forbidden(character) || character == '\u{FFFF}' { '_' } else { character }
+        }));
+        new.extend(chunk.invalid().iter().map(|_| '_'));
+    }
+    let kept = new.trim_end_matches(['.', ' ']).len();
+    let ending = "_".repeat(new.len() - kept);
+    new.replace_range(kept.., &ending);
+    match name::check(&new) {
+        Err(NameFault::TooLong(_)) => shortened(&new, ""),
+        _ => new,
+    }
+}
+
+/// `name` with `mark` before its extension, cut to what a long name holds.
+fn shortened(name: &str, mark: &str) -> String {
+    let (base, extension) = match name.rfind('.') {
+        Some(dot) if dot > 0 => name.split_at(dot),
+        _ => (name, ""),
+    };
+    // An extension that leaves no room for a name is none.
+    let (base, extension) =
+        if name::units(extension) > MAX_UNITS / 2 { (name, "") } else { (base, extension) };
+    let room = MAX_UNITS - name::units(mark) - name::units(extension);
+    let mut units = 0;
+    let kept: String = base
+        .chars()
+        .take_while(|character| {
+            units += character.len_utf16();
+            units <= room
+        })
+        .collect();
+    let new = format!("{kept}{mark}{extension}");
+    // The cut may have come behind a blank or a dot.
+    if name::check(&new).is_ok() { new } else { format!("{}_", new.trim_end_matches(['.', ' '])) }
+}
+
+/// The first of `name~2`, `name~3` and so on whose key nobody holds.
+fn unused_name(name: &str, holders: &HashMap<String, NodeId>) -> (String, String) {
+    let mut number = 2_u32;
+    loop {
+        let new = shortened(name, &format!("~{number}"));
+        let key = name::clash_key(&new);
+        if !holders.contains_key(&key) {
+            return (new, key);
+        }
+        number += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replacements_are_legal_and_near() {
+        for (name, new) in [
+            (&b"a:b?"[..], "a_b_"),
+            (b"latin-\xE9.txt", "latin-_.txt"),
+            (b"dots...", "dots___"),
+            (b"end. ", "end__"),
+            (b"..", "__"),
+            (b"k\\l", "k_l"),
+        ] {
+            assert_eq!(replacement(name), new);
+            assert_eq!(name::check(new), Ok(()));
+        }
+        let long = format!("{}.tar", "x".repeat(300));
+        assert_eq!(replacement(long.as_bytes()), format!("{}.tar", "x".repeat(251)));
+        let all_dots = ".".repeat(300);
+        assert_eq!(replacement(all_dots.as_bytes()), "_".repeat(255));
+        let smileys = "😀".repeat(200);
+        assert_eq!(replacement(smileys.as_bytes()), "😀".repeat(127));
+    }
+
+    #[test]
+    fn a_new_name_for_a_clash_is_one_that_nobody_holds() {
+        let held = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| (name::clash_key(name), NodeId::ROOT))
+                .collect::<HashMap<_, _>>()
+        };
+        let holders = held(&["README.txt", "readme~2.TXT"]);
+        assert_eq!(unused_name("Readme.txt", &holders).0, "Readme~3.txt");
+        assert_eq!(unused_name(".profile", &held(&[])).0, ".profile~2");
+        let long = "y".repeat(255);
+        assert_eq!(unused_name(&long, &held(&[])).0, format!("{}~2", "y".repeat(253)));
+    }
+}

@@ -1,0 +1,198 @@
+//! What stops a plan, in words for the person at the keyboard: path, fact, limit, remedy.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::misfit::Misfit;
+use crate::fat::name::NameFault;
+use crate::fat::record::MAX_RECORDS;
+use crate::printable;
+use crate::source::Refusal;
+
+/// Whose fault a problem is, which decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Blame {
+    /// The command line: no image and no source could make sense of it.
+    CommandLine,
+    /// The image: too small, or not legal as asked for.
+    Format,
+    /// The source: names, special files, unreadable entries.
+    Source,
+}
+
+/// One reason why an image cannot be built.
+#[derive(Debug, Error)]
+pub enum Problem {
+    /// The scan refused an entry.
+    #[error(transparent)]
+    Source(Refusal),
+    /// FAT cannot hold a name.
+    #[error(
+        "{}: {fault}; rename it, or use --invalid-names replace or skip",
+        printable::path(path)
+    )]
+    Name {
+        /// The entry.
+        path: PathBuf,
+        /// The rule.
+        fault: NameFault,
+    },
+    /// A name is no text.
+    #[error(
+        "{}: name is not valid UTF-8 and has no form in FAT; rename it, or use --invalid-names replace or skip",
+        printable::path(.0)
+    )]
+    NotUnicode(PathBuf),
+    /// Two names of one directory are one name to readers of FAT.
+    #[error(
+        "{}: has the same name as {} for FAT, which ignores case and normalisation; rename one, or use --clash rename or skip",
+        printable::path(path),
+        printable::path(other)
+    )]
+    Clash {
+        /// The later one in byte order.
+        path: PathBuf,
+        /// The earlier one.
+        other: PathBuf,
+    },
+    /// A device name under `--windows-safe`.
+    #[error("{}: Windows takes this name for a device; rename it, or leave out --windows-safe",
+        printable::path(.0))]
+    DeviceName(PathBuf),
+    /// A file of 4 GiB or more.
+    #[error(
+        "{}: is {size_bytes} bytes long; a file on FAT has at most 4294967295; split or compress it",
+        printable::path(path)
+    )]
+    FileTooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its bytes.
+        size_bytes: u64,
+    },
+    /// Too many entries or too long names in one directory.
+    #[error(
+        "{}: takes {records} directory entries, long names included; a directory on FAT has at most {MAX_RECORDS}; spread its contents over several",
+        printable::path(path)
+    )]
+    DirectoryTooLarge {
+        /// The directory.
+        path: PathBuf,
+        /// Records that it would need.
+        records: u64,
+    },
+    /// The volume as asked for does not exist, or does not hold the tree.
+    #[error(transparent)]
+    Misfit(Misfit),
+}
+
+impl Problem {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::Misfit(
+                Misfit::SizeNotWholeSectors { .. }
+                | Misfit::RootEntriesOnFat32
+                | Misfit::RootEntriesNotWholeSectors { .. }
+                | Misfit::AlignNotWholeSectors { .. }
+                | Misfit::ClusterOutOfRange { .. },
+            ) => Blame::CommandLine,
+            Self::FileTooLarge { .. } | Self::DirectoryTooLarge { .. } | Self::Misfit(_) => {
+                Blame::Format
+            }
+            Self::Source(_)
+            | Self::Name { .. }
+            | Self::NotUnicode(_)
+            | Self::Clash { .. }
+            | Self::DeviceName(_) => Blame::Source,
+        }
+    }
+
+    /// The flag, if any, that lets the build go on without this entry or with it changed.
+    pub fn remedy(&self) -> Option<Remedy> {
+        use crate::source::RefusalKind;
+        match self {
+            Self::Name { .. } | Self::NotUnicode(_) => Some(Remedy::InvalidNames),
+            Self::Clash { .. } => Some(Remedy::Clash),
+            Self::Source(refusal) => match refusal.kind {
+                RefusalKind::Special(_) => Some(Remedy::Special),
+                RefusalKind::DanglingLink { .. } => Some(Remedy::Dangling),
+                RefusalKind::LinkLoop(_) | RefusalKind::EscapingLink { .. } => Some(Remedy::Links),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// A flag that lets a build go on, in the order of the help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Remedy {
+    /// For loops and links that lead out.
+    Links,
+    /// For links without a target.
+    Dangling,
+    /// For FIFOs, sockets and devices.
+    Special,
+    /// For names that FAT cannot hold.
+    InvalidNames,
+    /// For names that are one to FAT.
+    Clash,
+}
+
+impl Remedy {
+    /// The flag as typed.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Self::Links => "--symlinks skip",
+            Self::Dangling => "--dangling skip",
+            Self::Special => "--special skip",
+            Self::InvalidNames => "--invalid-names replace",
+            Self::Clash => "--clash rename",
+        }
+    }
+
+    /// What the flag is for, for a line that tells how many.
+    pub fn subject(self, count: usize) -> &'static str {
+        let one = count == 1;
+        match self {
+            Self::Links if one => "link that loops or leads out",
+            Self::Links => "links that loop or lead out",
+            Self::Dangling if one => "link without a target",
+            Self::Dangling => "links without a target",
+            Self::Special if one => "special file",
+            Self::Special => "special files",
+            Self::InvalidNames if one => "name that FAT cannot hold",
+            Self::InvalidNames => "names that FAT cannot hold",
+            Self::Clash if one => "clash of names",
+            Self::Clash => "clashes of names",
+        }
+    }
+}
+
+/// Every reason why an image cannot be built, at least one.
+#[derive(Debug)]
+pub struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// The source where any problem is the source's: the user meets those first.
+    pub fn blame(&self) -> Blame {
+        self.0.iter().map(Problem::blame).max().unwrap_or(Blame::Format)
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}

@@ -1,0 +1,188 @@
+//! What is wanted, in the terms of the format: every option with its default. Knows neither the
+//! command line nor the system: zone, seed and epoch arrive here as values.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::fat::kind::FatKind;
+use crate::fat::label::Label;
+use crate::source::Sources;
+
+/// A whole wish: sources and how to store them.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What goes in.
+    pub sources: Sources,
+    /// How large the image is.
+    pub size: ImageSize,
+    /// Room that is left for later.
+    pub free: Free,
+    /// The volume.
+    pub format: Format,
+    /// What to do with names.
+    pub names: Names,
+    /// What to do with times.
+    pub times: Times,
+}
+
+/// How large the image is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ImageSize {
+    /// As small as the tree and the free room allow.
+    #[default]
+    Auto,
+    /// So many bytes exactly.
+    Bytes(u64),
+}
+
+/// Room that is left for later, at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Free {
+    /// Bytes.
+    Bytes(u64),
+    /// Percent of the volume's clusters, below 100.
+    Percent(u8),
+}
+
+impl Default for Free {
+    fn default() -> Self {
+        Self::Bytes(0)
+    }
+}
+
+/// The volume; `None` is our choice. Numbers are in the range that the field can hold and that
+/// some reader accepts; whether they fit together is for the plan to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Format {
+    /// FAT12, FAT16 or FAT32.
+    pub kind: Option<FatKind>,
+    /// Bytes of a cluster: a power of two from the sector size to 128 sectors, at most 64 KiB.
+    pub cluster_bytes: Option<u32>,
+    /// 512, 1024, 2048 or 4096.
+    pub sector_bytes: u16,
+    /// 1 or 2.
+    pub fat_count: Option<u8>,
+    /// Records of the fixed root directory; wants FAT12 or FAT16.
+    pub root_entries: Option<u16>,
+    /// Sectors before the first FAT, exactly.
+    pub reserved_sectors: Option<u16>,
+    /// Bytes of which the data area's place in the image is a multiple; a multiple of the sector
+    /// size.
+    pub align_bytes: Option<u32>,
+    /// The media byte.
+    pub media: Option<u8>,
+    /// Heads for old boot code, 1 to 255.
+    pub heads: Option<u16>,
+    /// Sectors per track for old boot code, 1 to 63.
+    pub sectors_per_track: Option<u16>,
+    /// Sectors before the volume on its disk.
+    pub hidden_sectors: Option<u32>,
+    /// The OEM name, blank-padded.
+    pub oem_name: [u8; 8],
+    /// The label.
+    pub label: Option<LabelWish>,
+    /// The serial number; derived from the plan without one.
+    pub volume_id: Option<u32>,
+    /// At most 512 bytes.
+    pub boot_code: Option<Vec<u8>>,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self {
+            kind: None,
+            cluster_bytes: None,
+            sector_bytes: 512,
+            fat_count: None,
+            root_entries: None,
+            reserved_sectors: None,
+            align_bytes: None,
+            media: None,
+            heads: None,
+            sectors_per_track: None,
+            hidden_sectors: None,
+            // The specification recommends it: some drivers look at the name.
+            oem_name: *b"MSWIN4.1",
+            label: None,
+            volume_id: None,
+            boot_code: None,
+        }
+    }
+}
+
+impl Format {
+    /// Whether nothing is asked of the layout, so that a floppy's size means a floppy.
+    pub fn leaves_layout_open(&self) -> bool {
+        let open = Self {
+            oem_name: self.oem_name,
+            label: self.label,
+            volume_id: self.volume_id,
+            boot_code: self.boot_code.clone(),
+            ..Self::default()
+        };
+        *self == open
+    }
+}
+
+/// A label, and whether it was typed otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LabelWish {
+    /// The label.
+    pub label: Label,
+    /// Whether it was typed in small letters.
+    pub made_capital: bool,
+}
+
+/// What to do with names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Names {
+    /// Whether a name that is not all capital takes a long name even where case bits would do.
+    pub always_long: bool,
+    /// Whether names that Windows cannot open are refused.
+    pub windows_safe: bool,
+    /// What to do with a name that FAT cannot hold.
+    pub invalid: InvalidNames,
+    /// What to do with a name that FAT takes for an earlier one.
+    pub clash: Clash,
+}
+
+/// What to do with a name that FAT cannot hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InvalidNames {
+    /// Refuse.
+    #[default]
+    Error,
+    /// Put `_` for what cannot stand.
+    Replace,
+    /// Leave the entry out.
+    Skip,
+}
+
+/// What to do with a name that FAT takes for an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clash {
+    /// Refuse.
+    #[default]
+    Error,
+    /// Leave the later entry out.
+    Skip,
+    /// Give the later entry a name with `~` and a number.
+    Rename,
+}
+
+/// What to do with times.
+#[derive(Debug, Clone)]
+pub struct Times {
+    /// In which civil time stamps are stored: FAT has no zone.
+    pub zone: TimeZone,
+    /// One time for everything.
+    pub fixed: Option<Timestamp>,
+    /// The latest time that may be stored.
+    pub ceiling: Option<Timestamp>,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { zone: TimeZone::UTC, fixed: None, ceiling: None }
+    }
+}

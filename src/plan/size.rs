@@ -1,0 +1,428 @@
+//! Which volume: type, cluster size and total sectors, for a given size or the smallest that
+//! holds the tree. Taste is here; arithmetic is in `fat::geometry`.
+
+use super::demand::{Demand, MAX_CLUSTER_BYTES, MIN_CLUSTER_BYTES};
+use super::misfit::{Asked, Misfit};
+use super::request::{Format, Free, ImageSize};
+use crate::fat::boot::MIN_FAT32_RESERVED_SECTORS;
+use crate::fat::geometry::{Geometry, RECORD_BYTES, Shape, fat_sectors};
+use crate::fat::kind::FatKind;
+use crate::units::{align_up, percent_of};
+
+/// Clusters of 4 KiB lie on the pages and blocks of whatever holds the image.
+const PREFERRED_CLUSTER_BYTES: u32 = 4096;
+/// Larger clusters are against the specification's advice, so they are made on request, or where
+/// the volume could not exist otherwise.
+const ADVISED_CLUSTER_BYTES: u32 = 32 << 10;
+/// Reserved sectors of FAT32, as everybody has them.
+const FAT32_RESERVED_SECTORS: u16 = 32;
+/// Records of a fixed root directory, unless the tree needs more.
+const ROOT_ENTRIES: u16 = 512;
+/// An image whose size is ours to choose is a multiple of so many sectors.
+const AUTO_SECTORS: u32 = 32;
+/// A type asked for by name is made possible by so many clusters' worth of reserved sectors:
+/// enough to bring a FAT16 of exactly 2 GiB inside its margin.
+const MAX_GIVEN_UP_CLUSTERS: u32 = 33;
+const GIB: u64 = 1 << 30;
+
+/// A layout for the whole tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Chosen {
+    pub(super) geometry: Geometry,
+    /// The media byte that belongs to a classic floppy of that size.
+    pub(super) floppy: Option<Floppy>,
+}
+
+/// What boot code knows of a floppy (fat-facts 1.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Floppy {
+    pub(super) media: u8,
+    pub(super) sectors_per_track: u16,
+    pub(super) heads: u16,
+    sectors_per_cluster: u8,
+    root_entries: u16,
+}
+
+impl Floppy {
+    fn of_size(total_sectors: u32) -> Option<Self> {
+        let (media, sectors_per_track, sectors_per_cluster, root_entries) = match total_sectors {
+            720 => (0xFD, 9, 2, 112),
+            1440 => (0xF9, 9, 2, 112),
+            2400 => (0xF9, 15, 1, 224),
+            2880 => (0xF0, 18, 1, 224),
+            5760 => (0xF0, 36, 2, 240),
+            _ => return None,
+        };
+        Some(Self { media, sectors_per_track, heads: 2, sectors_per_cluster, root_entries })
+    }
+}
+
+/// A volume that is asked for, and what it has to hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Search<'a> {
+    pub(super) format: &'a Format,
+    pub(super) demand: &'a Demand,
+    pub(super) free: Free,
+    /// Whether the demand is of the whole tree, nothing refused.
+    pub(super) complete: bool,
+}
+
+/// Why one type with one cluster size is not possible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// Not one cluster.
+    NoRoom,
+    /// So many clusters, and the type may not have as many or as few.
+    Count(u32),
+    /// The fixed root directory cannot hold the tree's root.
+    Root {
+        /// Records of the tree's root.
+        needed: u64,
+        /// Records that it may have.
+        most: u16,
+    },
+    /// Too few reserved sectors.
+    Reserved(u16),
+    /// The given reserved sectors leave the data off their boundary.
+    Misaligned(u64),
+}
+
+impl Search<'_> {
+    /// The volume for `size`.
+    pub(super) fn run(&self, size: ImageSize) -> Result<Chosen, Misfit> {
+        self.check_options()?;
+        match size {
+            ImageSize::Bytes(bytes) => self.fixed(bytes),
+            ImageSize::Auto => self
+                .smallest_total()
+                .and_then(|total| self.choose(total))
+                .map(|geometry| Chosen { geometry, floppy: None })
+                .ok_or_else(|| self.no_size()),
+        }
+    }
+
+    fn fixed(&self, bytes: u64) -> Result<Chosen, Misfit> {
+        let sector_bytes = self.sector_bytes();
+        if !bytes.is_multiple_of(sector_bytes) {
+            return Err(Misfit::SizeNotWholeSectors { bytes, sector_bytes });
+        }
+        let most = u64::from(u32::MAX) * sector_bytes;
+        let total = u32::try_from(bytes / sector_bytes).map_err(|_| Misfit::SizeOverLimit {
+            bytes,
+            most,
+            sector_bytes,
+        })?;
+        let chosen = self.of_size(total).ok_or_else(|| self.not_legal(total))?;
+        if self.fits(&chosen.geometry, 0) { Ok(chosen) } else { Err(self.too_small(&chosen)) }
+    }
+
+    /// Whether a volume of that size holds the tree.
+    pub(super) fn holds(&self, total_sectors: u32) -> bool {
+        self.of_size(total_sectors).is_some_and(|chosen| self.fits(&chosen.geometry, 0))
+    }
+
+    /// The volume of a size that was asked for.
+    fn of_size(&self, total_sectors: u32) -> Option<Chosen> {
+        let ordinary = || Some(Chosen { geometry: self.choose(total_sectors)?, floppy: None });
+        self.classic_floppy(total_sectors).or_else(ordinary)
+    }
+
+    fn check_options(&self) -> Result<(), Misfit> {
+        let sector_bytes = self.sector_bytes();
+        if let Some(entries) = self.format.root_entries {
+            if self.format.kind == Some(FatKind::Fat32) {
+                return Err(Misfit::RootEntriesOnFat32);
+            }
+            let per_sector = self.records_per_sector();
+            if !u64::from(entries).is_multiple_of(per_sector) || entries == 0 {
+                return Err(Misfit::RootEntriesNotWholeSectors { entries, per_sector });
+            }
+        }
+        if let Some(align_bytes) = self.format.align_bytes
+            && !u64::from(align_bytes).is_multiple_of(sector_bytes)
+        {
+            return Err(Misfit::AlignNotWholeSectors { align_bytes, sector_bytes });
+        }
+        match self.format.cluster_bytes {
+            Some(cluster_bytes)
+                if u64::from(cluster_bytes) < sector_bytes
+                    || u64::from(cluster_bytes) > 128 * sector_bytes =>
+            {
+                Err(Misfit::ClusterOutOfRange { cluster_bytes, sector_bytes })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The classic layout for a floppy's size when nothing else was asked for.
+    fn classic_floppy(&self, total_sectors: u32) -> Option<Chosen> {
+        let floppy = Floppy::of_size(total_sectors).filter(|_| self.format.leaves_layout_open())?;
+        let grown = align_up(self.demand.root_records, self.records_per_sector())?;
+        let shape = Shape {
+            kind: FatKind::Fat12,
+            total_sectors,
+            bytes_per_sector: self.format.sector_bytes,
+            sectors_per_cluster: floppy.sectors_per_cluster,
+            reserved_sectors: 1,
+            fat_count: 2,
+            root_entries: u16::try_from(grown).ok()?.max(floppy.root_entries),
+        };
+        Some(Chosen { geometry: shape.solve()?, floppy: Some(floppy) })
+    }
+
+    /// Whether the root directory is larger than that of other volumes of its kind.
+    pub(super) fn root_is_grown(&self, chosen: &Chosen) -> bool {
+        let usual = chosen.floppy.map_or(self.usual_root_entries(), |floppy| floppy.root_entries);
+        let entries = chosen.geometry.shape().root_entries;
+        self.format.root_entries.is_none() && entries > usual
+    }
+
+    /// The layout that we prefer for a volume of `total_sectors`, whatever it has to hold.
+    fn choose(&self, total_sectors: u32) -> Option<Geometry> {
+        let preferred = self.cluster_sizes_by_preference(total_sectors).into_iter();
+        preferred
+            .flat_map(|cluster_bytes| self.kinds().iter().map(move |kind| (*kind, cluster_bytes)))
+            .find_map(|(kind, cluster_bytes)| self.lay_out(kind, cluster_bytes, total_sectors).ok())
+            .or_else(|| self.give_up_clusters(total_sectors))
+    }
+
+    /// The types that are allowed.
+    pub(super) fn kinds(&self) -> &'static [FatKind] {
+        match (self.format.kind, self.format.root_entries) {
+            (Some(FatKind::Fat12), _) => &[FatKind::Fat12],
+            (Some(FatKind::Fat16), _) => &[FatKind::Fat16],
+            (Some(FatKind::Fat32), _) => &[FatKind::Fat32],
+            (None, Some(_)) => &[FatKind::Fat12, FatKind::Fat16],
+            (None, None) => &FatKind::ALL,
+        }
+    }
+
+    /// The preferred cluster for the size and larger ones, then smaller ones.
+    fn cluster_sizes_by_preference(&self, total_sectors: u32) -> Vec<u32> {
+        if let Some(cluster_bytes) = self.format.cluster_bytes {
+            return vec![cluster_bytes];
+        }
+        let bytes = u64::from(total_sectors) * self.sector_bytes();
+        let preferred = match bytes {
+            _ if bytes > 32 * GIB => 8 * PREFERRED_CLUSTER_BYTES,
+            _ if bytes > 16 * GIB => 4 * PREFERRED_CLUSTER_BYTES,
+            _ if bytes > 8 * GIB => 2 * PREFERRED_CLUSTER_BYTES,
+            _ => PREFERRED_CLUSTER_BYTES,
+        };
+        // Over 8 TiB there is no FAT32 with clusters of 32 KiB.
+        let most = if bytes > 8192 * GIB { MAX_CLUSTER_BYTES } else { ADVISED_CLUSTER_BYTES };
+        let up = doublings(preferred, most);
+        let down = doublings(u32::from(self.format.sector_bytes), preferred / 2);
+        up.chain(down.collect::<Vec<_>>().into_iter().rev()).collect()
+    }
+
+    /// One type with one cluster size, cluster 2 on its boundary, if every reader accepts it.
+    pub(super) fn lay_out(
+        &self,
+        kind: FatKind,
+        cluster_bytes: u32,
+        total_sectors: u32,
+    ) -> Result<Geometry, Unfit> {
+        let geometry = self.align(self.solve(kind, cluster_bytes, total_sectors)?)?;
+        if geometry.is_safe_for_its_kind() {
+            Ok(geometry)
+        } else {
+            Err(Unfit::Count(geometry.cluster_count()))
+        }
+    }
+
+    fn solve(
+        &self,
+        kind: FatKind,
+        cluster_bytes: u32,
+        total_sectors: u32,
+    ) -> Result<Geometry, Unfit> {
+        let shape = self.shape(kind, cluster_bytes, total_sectors)?;
+        shape.solve().ok_or(Unfit::NoRoom)
+    }
+
+    fn shape(&self, kind: FatKind, cluster_bytes: u32, total_sectors: u32) -> Result<Shape, Unfit> {
+        let fat32 = kind == FatKind::Fat32;
+        let usual = if fat32 { FAT32_RESERVED_SECTORS } else { 1 };
+        let reserved_sectors = self.format.reserved_sectors.unwrap_or(usual);
+        if fat32 && reserved_sectors < MIN_FAT32_RESERVED_SECTORS {
+            return Err(Unfit::Reserved(reserved_sectors));
+        }
+        Ok(Shape {
+            kind,
+            total_sectors,
+            bytes_per_sector: self.format.sector_bytes,
+            sectors_per_cluster: u8::try_from(cluster_bytes / u32::from(self.format.sector_bytes))
+                .map_err(|_| Unfit::NoRoom)?,
+            reserved_sectors,
+            fat_count: self.format.fat_count.unwrap_or(2),
+            root_entries: if fat32 { 0 } else { self.root_entries()? },
+        })
+    }
+
+    /// Records of a fixed root directory: as asked, or as usual and as many as the tree needs.
+    fn root_entries(&self) -> Result<u16, Unfit> {
+        let needed = self.demand.root_records;
+        if let Some(most) = self.format.root_entries {
+            return if needed <= u64::from(most) {
+                Ok(most)
+            } else {
+                Err(Unfit::Root { needed, most })
+            };
+        }
+        let per_sector = self.records_per_sector();
+        let most = u64::from(u16::MAX) / per_sector * per_sector;
+        let most = u16::try_from(most).unwrap_or(u16::MAX);
+        align_up(needed, per_sector)
+            .and_then(|grown| u16::try_from(grown).ok())
+            .filter(|grown| *grown <= most)
+            .map(|grown| grown.max(self.usual_root_entries()))
+            .ok_or(Unfit::Root { needed, most })
+    }
+
+    fn usual_root_entries(&self) -> u16 {
+        // 512 records fill whole sectors of every size.
+        ROOT_ENTRIES
+    }
+
+    /// Moves the data area up to its boundary by reserved sectors; the FAT is not lengthened.
+    fn align(&self, geometry: Geometry) -> Result<Geometry, Unfit> {
+        let boundary_bytes = match self.format.align_bytes {
+            Some(align_bytes) => align_bytes,
+            None if self.format.reserved_sectors.is_some() => return Ok(geometry),
+            None if geometry.cluster_bytes() >= PREFERRED_CLUSTER_BYTES => PREFERRED_CLUSTER_BYTES,
+            None => return Ok(geometry),
+        };
+        let boundary_sectors = u64::from(boundary_bytes) / self.sector_bytes();
+        let at = geometry.first_data_sector();
+        let pad = align_up(at, boundary_sectors).ok_or(Unfit::NoRoom)? - at;
+        if pad > 0 && self.format.reserved_sectors.is_some() {
+            return Err(Unfit::Misaligned(pad));
+        }
+        u16::try_from(u64::from(geometry.shape().reserved_sectors) + pad)
+            .ok()
+            .and_then(|reserved| geometry.with_reserved_sectors(reserved))
+            .ok_or(Unfit::NoRoom)
+    }
+
+    /// A type asked for by name that has a few clusters too many even with the largest ones:
+    /// reserved sectors take their room.
+    fn give_up_clusters(&self, total_sectors: u32) -> Option<Geometry> {
+        let kind = self.format.kind?;
+        if self.format.reserved_sectors.is_some() || self.format.cluster_bytes.is_some() {
+            return None;
+        }
+        let geometry = self.solve(kind, ADVISED_CLUSTER_BYTES, total_sectors).ok()?;
+        let excess = geometry.cluster_count().checked_sub(*kind.safe_cluster_counts().end())?;
+        if excess > MAX_GIVEN_UP_CLUSTERS {
+            return None;
+        }
+        let given_up = excess * u32::from(geometry.shape().sectors_per_cluster);
+        let reserved = u32::from(geometry.shape().reserved_sectors) + given_up;
+        let moved = geometry.with_reserved_sectors(u16::try_from(reserved).ok()?)?;
+        self.align(moved).ok().filter(Geometry::is_safe_for_its_kind)
+    }
+
+    /// Clusters that stay free on a volume of `count` clusters.
+    pub(super) fn free_clusters(&self, cluster_bytes: u32, count: u64) -> u64 {
+        match self.free {
+            Free::Bytes(bytes) => bytes.div_ceil(u64::from(cluster_bytes)),
+            Free::Percent(percent) => percent_of(count, percent),
+        }
+    }
+
+    /// Whether the tree, the room asked for and `spare` clusters fit.
+    fn fits(&self, geometry: &Geometry, spare: u64) -> bool {
+        let count = u64::from(geometry.cluster_count());
+        let used = self.demand.clusters(geometry.kind(), geometry.cluster_bytes());
+        let free = self.free_clusters(geometry.cluster_bytes(), count);
+        used.saturating_add(free).saturating_add(spare) <= count
+    }
+
+    /// The fewest sectors, a multiple of 32, whose preferred layout holds the tree with a cluster
+    /// to spare at the end.
+    ///
+    /// The layout follows from the size and the size from the layout. So every type and cluster
+    /// size proposes the size at which it would hold the tree, and every place where the
+    /// preference changes proposes itself; the least proposal that holds is it.
+    pub(super) fn smallest_total(&self) -> Option<u32> {
+        let mut proposals: Vec<u64> = [8, 16, 32, 8192]
+            .into_iter()
+            .map(|gib| gib * GIB / self.sector_bytes() + u64::from(AUTO_SECTORS))
+            .collect();
+        for cluster_bytes in self.all_cluster_sizes() {
+            for kind in self.kinds() {
+                let safe = kind.safe_cluster_counts();
+                let needed = self.least_count(*kind, cluster_bytes).max(u64::from(*safe.start()));
+                proposals.extend(self.total_for(*kind, cluster_bytes, needed));
+                proposals.extend(self.total_for(*kind, cluster_bytes, u64::from(*safe.end()) + 1));
+            }
+        }
+        let from = |proposal: u64| {
+            let first = proposal.next_multiple_of(u64::from(AUTO_SECTORS));
+            // A pad can swallow a few sectors of the estimate.
+            (0..4)
+                .filter_map(|step| u32::try_from(first + step * u64::from(AUTO_SECTORS)).ok())
+                .find(|total| self.choose(*total).is_some_and(|geometry| self.fits(&geometry, 1)))
+        };
+        proposals.into_iter().filter_map(from).min()
+    }
+
+    /// The fewest clusters that hold the tree, the room asked for and one more.
+    fn least_count(&self, kind: FatKind, cluster_bytes: u32) -> u64 {
+        let used = self.demand.clusters(kind, cluster_bytes).saturating_add(1);
+        match self.free {
+            Free::Bytes(_) => used.saturating_add(self.free_clusters(cluster_bytes, 0)),
+            Free::Percent(percent) => {
+                let kept = u64::from(100 - percent.min(99));
+                let whole = u128::from(used) * 100 / u128::from(kept);
+                u64::try_from(whole).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// Sectors of a volume of `count` clusters.
+    pub(super) fn total_for(&self, kind: FatKind, cluster_bytes: u32, count: u64) -> Option<u64> {
+        let shape = self.shape(kind, cluster_bytes, 0).ok()?;
+        let fats = u64::from(shape.fat_count).checked_mul(fat_sectors(
+            kind,
+            count.checked_add(2)?,
+            self.sector_bytes(),
+        ))?;
+        let before = u64::from(shape.reserved_sectors) + shape.root_sectors() + fats;
+        let boundary = match self.format.align_bytes {
+            Some(align_bytes) => u64::from(align_bytes),
+            None => u64::from(cluster_bytes.min(PREFERRED_CLUSTER_BYTES)),
+        };
+        let aligned = align_up(before, (boundary / self.sector_bytes()).max(1))?;
+        aligned.checked_add(count.checked_mul(u64::from(shape.sectors_per_cluster))?)
+    }
+
+    pub(super) fn all_cluster_sizes(&self) -> Vec<u32> {
+        match self.format.cluster_bytes {
+            Some(cluster_bytes) => vec![cluster_bytes],
+            None => doublings(
+                MIN_CLUSTER_BYTES.max(u32::from(self.format.sector_bytes)),
+                MAX_CLUSTER_BYTES,
+            )
+            .collect(),
+        }
+    }
+
+    pub(super) fn sector_bytes(&self) -> u64 {
+        u64::from(self.format.sector_bytes)
+    }
+
+    fn records_per_sector(&self) -> u64 {
+        self.sector_bytes() / u64::from(RECORD_BYTES)
+    }
+
+    pub(super) fn asked(&self) -> Asked {
+        Asked { kind: self.format.kind, cluster_bytes: self.format.cluster_bytes }
+    }
+}
+
+fn doublings(from: u32, to: u32) -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(from), |size| size.checked_mul(2))
+        .take_while(move |size| *size <= to)
+}

@@ -1,0 +1,112 @@
+//! Reports for people: a few lines after a build, a table of the layout for a dry run, one line
+//! for each kind of notice.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use humansize::{BINARY, format_size};
+
+use super::{Report, region_name};
+use crate::event::{Notice, NoticeKind};
+use crate::plan::Plan;
+use crate::printable;
+
+/// What FAT has no place for; told on request, since nobody can do anything about it.
+pub const NOT_STORED: &str = "owners, permissions, extended attributes and the identity of hard links are not stored: FAT has no place for them";
+
+/// What was built, in two or three lines without the last line's end.
+pub fn summary(report: &Report) -> String {
+    let mut text = match &report.written {
+        Some(written) => format!("{}: {}", written.output, volume_line(&report.plan)),
+        None => volume_line(&report.plan),
+    };
+    let _ = write!(text, "\n  {}", contents_line(&report.plan));
+    if let Some(written) = &report.written {
+        let outcome = &written.outcome;
+        let seconds = outcome.elapsed.as_secs_f64();
+        let _ = write!(
+            text,
+            "\n  {} written in {seconds:.2} s, {}/s",
+            format_size(outcome.written_bytes, BINARY),
+            // Whole bytes are precise enough for a rate.
+            format_size((outcome.written_bytes as f64 / seconds.max(1e-6)) as u64, BINARY),
+        );
+        if outcome.hole_bytes > 0 {
+            let _ = write!(text, "; {} zero", format_size(outcome.hole_bytes, BINARY));
+        }
+    }
+    text
+}
+
+/// The layout of the image: regions, then the largest files.
+pub fn layout(report: &Report) -> String {
+    let plan = &report.plan;
+    let mut text = format!("{}\n{}\n\n", volume_line(plan), contents_line(plan));
+    let _ = writeln!(text, "{:<16}{:>15}{:>15}", "region", "from byte", "bytes");
+    for extent in report.regions() {
+        let name = region_name(extent.region);
+        let size = format_size(extent.len, BINARY);
+        let _ = writeln!(text, "{name:<16}{:>15}{:>15}  {size}", extent.at, extent.len);
+    }
+    let largest = report.largest();
+    if !largest.is_empty() {
+        text.push_str("\nlargest files\n");
+    }
+    for (id, size_bytes) in largest {
+        let path = printable::bytes(plan.image_path(id).as_bytes());
+        let _ = writeln!(text, "{:>12}  {path}", format_size(size_bytes, BINARY));
+    }
+    text
+}
+
+/// Notices as lines: one for each kind with a count and an example, or, with `all`, each of them.
+pub fn notice_lines(notices: &[Notice], all: bool) -> Vec<String> {
+    if all {
+        return notices.iter().map(|notice| notice.text.clone()).collect();
+    }
+    let mut kinds: BTreeMap<NoticeKind, (&Notice, u64)> = BTreeMap::new();
+    for notice in notices {
+        kinds.entry(notice.kind).or_insert((notice, 0)).1 += 1;
+    }
+    let line = |(kind, (first, count)): (NoticeKind, (&Notice, u64))| match count {
+        1 => first.text.clone(),
+        _ => format!("{count} {}, the first: {} (all with -v)", kind.summary(), first.text),
+    };
+    kinds.into_iter().map(line).collect()
+}
+
+fn volume_line(plan: &Plan) -> String {
+    let geometry = plan.geometry();
+    let facts = plan.facts();
+    let mut line = format!(
+        "{}, {}, {} clusters of {}",
+        geometry.kind(),
+        format_size(plan.image_bytes(), BINARY),
+        geometry.cluster_count(),
+        format_size(geometry.cluster_bytes(), BINARY),
+    );
+    if let Some(label) = &facts.label {
+        let _ = write!(line, ", label {label}");
+    }
+    let _ = write!(line, ", volume id {}", volume_id(facts.volume_id));
+    line
+}
+
+fn contents_line(plan: &Plan) -> String {
+    let totals = plan.totals();
+    let free = u64::from(plan.free_clusters().count) * u64::from(plan.geometry().cluster_bytes());
+    format!(
+        "{} {} in {} {}, {}; {} free",
+        totals.files,
+        if totals.files == 1 { "file" } else { "files" },
+        totals.directories,
+        if totals.directories == 1 { "directory" } else { "directories" },
+        format_size(totals.content_bytes, BINARY),
+        format_size(free, BINARY),
+    )
+}
+
+/// A serial number as it is usually shown.
+pub(super) fn volume_id(id: u32) -> String {
+    format!("{:04X}-{:04X}", id >> 16, id & 0xFFFF)
+}

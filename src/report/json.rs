@@ -1,0 +1,215 @@
+//! Reports for programs: one JSON document. Fields are added from version to version; when one
+//! changes its meaning or goes, the schema number grows.
+
+use serde::Serialize;
+
+use super::{Report, region_name};
+use crate::event::Notice;
+use crate::plan::{Blame, Problems};
+
+/// The document's version.
+pub const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    mkfatimg: &'static str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'a str>,
+    #[serde(flatten)]
+    image: Option<ImageFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written: Option<WrittenFacts>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<ProblemFacts>,
+}
+
+#[derive(Serialize)]
+struct ImageFacts {
+    volume: VolumeFacts,
+    contents: ContentsFacts,
+    regions: Vec<RegionFacts>,
+    largest: Vec<FileFacts>,
+    notices: Vec<NoticeFacts>,
+}
+
+#[derive(Serialize)]
+struct VolumeFacts {
+    #[serde(rename = "type")]
+    kind: String,
+    bytes: u64,
+    sector_bytes: u32,
+    cluster_bytes: u32,
+    clusters: u32,
+    used_clusters: u32,
+    free_clusters: u32,
+    total_sectors: u32,
+    reserved_sectors: u16,
+    fats: u8,
+    sectors_per_fat: u32,
+    root_entries: u16,
+    data_at_byte: u64,
+    hidden_sectors: u32,
+    media: u8,
+    heads: u16,
+    sectors_per_track: u16,
+    label: Option<String>,
+    volume_id: String,
+}
+
+#[derive(Serialize)]
+struct ContentsFacts {
+    files: u64,
+    directories: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct RegionFacts {
+    name: String,
+    at_byte: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct FileFacts {
+    path: String,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct NoticeFacts {
+    kind: &'static str,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct WrittenFacts {
+    bytes: u64,
+    hole_bytes: u64,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct ProblemFacts {
+    blame: &'static str,
+    text: String,
+}
+
+/// The document of a build or a plan, with the last line's end.
+pub fn success(report: &Report) -> String {
+    let written = report.written.as_ref();
+    render(&Document {
+        status: if written.is_some() { "written" } else { "planned" },
+        output: written.map(|written| written.output.as_str()),
+        image: Some(image_facts(report)),
+        written: written.map(|written| WrittenFacts {
+            bytes: written.outcome.written_bytes,
+            hole_bytes: written.outcome.hole_bytes,
+            seconds: written.outcome.elapsed.as_secs_f64(),
+        }),
+        ..empty()
+    })
+}
+
+/// The document of a build that was refused before anything was written.
+pub fn refusal(problems: &Problems) -> String {
+    let fact = |problem: &crate::plan::Problem| ProblemFacts {
+        blame: blame_name(problem.blame()),
+        text: problem.to_string(),
+    };
+    render(&Document {
+        status: "refused",
+        problems: problems.0.iter().map(fact).collect(),
+        ..empty()
+    })
+}
+
+/// The document of a build that failed otherwise.
+pub fn failure(text: &str) -> String {
+    let problem = ProblemFacts { blame: "system", text: text.to_owned() };
+    render(&Document { status: "failed", problems: vec![problem], ..empty() })
+}
+
+fn empty() -> Document<'static> {
+    Document {
+        schema: SCHEMA,
+        mkfatimg: env!("CARGO_PKG_VERSION"),
+        status: "",
+        output: None,
+        image: None,
+        written: None,
+        problems: Vec::new(),
+    }
+}
+
+fn render(document: &Document<'_>) -> String {
+    // Strings and numbers always have a form in JSON.
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn blame_name(blame: Blame) -> &'static str {
+    match blame {
+        Blame::CommandLine => "command line",
+        Blame::Format => "format",
+        Blame::Source => "source",
+    }
+}
+
+fn image_facts(report: &Report) -> ImageFacts {
+    let plan = &report.plan;
+    let regions = report.regions().into_iter().map(|extent| RegionFacts {
+        name: region_name(extent.region),
+        at_byte: extent.at,
+        bytes: extent.len,
+    });
+    let largest = report
+        .largest()
+        .into_iter()
+        .map(|(id, bytes)| FileFacts { path: plan.image_path(id), bytes });
+    let notice =
+        |notice: &Notice| NoticeFacts { kind: notice.kind.id(), text: notice.text.clone() };
+    let totals = plan.totals();
+    ImageFacts {
+        volume: volume_facts(report),
+        contents: ContentsFacts {
+            files: totals.files,
+            directories: totals.directories,
+            bytes: totals.content_bytes,
+        },
+        regions: regions.collect(),
+        largest: largest.collect(),
+        notices: plan.notices.iter().map(notice).collect(),
+    }
+}
+
+fn volume_facts(report: &Report) -> VolumeFacts {
+    let plan = &report.plan;
+    let geometry = plan.geometry();
+    let shape = geometry.shape();
+    let facts = plan.facts();
+    VolumeFacts {
+        kind: geometry.kind().to_string(),
+        bytes: plan.image_bytes(),
+        sector_bytes: geometry.sector_bytes(),
+        cluster_bytes: geometry.cluster_bytes(),
+        clusters: geometry.cluster_count(),
+        used_clusters: plan.totals().used_clusters,
+        free_clusters: plan.free_clusters().count,
+        total_sectors: shape.total_sectors,
+        reserved_sectors: shape.reserved_sectors,
+        fats: shape.fat_count,
+        sectors_per_fat: geometry.sectors_per_fat(),
+        root_entries: shape.root_entries,
+        data_at_byte: geometry.cluster_at_byte(2),
+        hidden_sectors: facts.hidden_sectors,
+        media: facts.media,
+        heads: facts.heads,
+        sectors_per_track: facts.sectors_per_track,
+        label: facts.label.map(|label| label.to_string()),
+        volume_id: super::human::volume_id(facts.volume_id),
+    }
+}

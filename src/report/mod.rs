@@ -1,0 +1,96 @@
+//! What was planned and done, as facts. Knows no terminal.
+
+pub mod human;
+pub mod json;
+
+use crate::image::{Image, Region};
+use crate::plan::Plan;
+use crate::sink::Outcome;
+use crate::source::NodeId;
+
+/// How many of the largest files a report names.
+const LARGEST: usize = 10;
+
+/// A build that went well, or a plan that was only looked at.
+#[derive(Debug)]
+pub struct Report {
+    /// The plan.
+    pub plan: Plan,
+    /// Where the image went; `None` if nothing was written.
+    pub written: Option<WrittenTo>,
+}
+
+/// Where an image went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenTo {
+    /// The output as text.
+    pub output: String,
+    /// What was written.
+    pub outcome: Outcome,
+}
+
+/// A part of the volume and how much of the image it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegionExtent {
+    /// Which part.
+    pub region: Region,
+    /// Byte offset in the image.
+    pub at: u64,
+    /// Bytes.
+    pub len: u64,
+}
+
+impl Report {
+    /// Of an image that was written.
+    pub fn written(plan: Plan, output: String, outcome: Outcome) -> Self {
+        Self { plan, written: Some(WrittenTo { output, outcome }) }
+    }
+
+    /// Of a plan.
+    pub fn planned(plan: Plan) -> Self {
+        Self { plan, written: None }
+    }
+
+    /// The parts of the volume in order; they touch and cover the image.
+    pub fn regions(&self) -> Vec<RegionExtent> {
+        let mut regions: Vec<RegionExtent> = Vec::new();
+        for segment in Image::of(&self.plan).segments() {
+            match regions.last_mut() {
+                Some(last) if last.region == segment.region => last.len += segment.len,
+                _ => regions.push(RegionExtent {
+                    region: segment.region,
+                    at: segment.at,
+                    len: segment.len,
+                }),
+            }
+        }
+        regions
+    }
+
+    /// The largest files, largest first.
+    pub fn largest(&self) -> Vec<(NodeId, u64)> {
+        let tree = self.plan.tree();
+        let mut largest: Vec<(NodeId, u64)> = Vec::with_capacity(LARGEST + 1);
+        for id in self.plan.stored() {
+            let size_bytes = tree.node(id).size_bytes();
+            let place = largest.partition_point(|(_, other)| *other >= size_bytes);
+            if size_bytes > 0 && place < LARGEST {
+                largest.insert(place, (id, size_bytes));
+                largest.truncate(LARGEST);
+            }
+        }
+        largest
+    }
+}
+
+/// A region's name, the same in every report.
+pub(crate) fn region_name(region: Region) -> String {
+    match region {
+        Region::Reserved => "reserved area".to_owned(),
+        Region::Fat(index) => format!("FAT {}", index + 1),
+        Region::Root => "root directory".to_owned(),
+        Region::Directories => "directories".to_owned(),
+        Region::Files => "files".to_owned(),
+        Region::Free => "free".to_owned(),
+    }
+}

@@ -1,0 +1,135 @@
+//! A regular file that gets its name only when it is complete. Until then it has none at all
+//! where the system can do that, so that nothing is left whatever happens.
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, linkat, open};
+use rustix::io::Errno;
+use tempfile::TempPath;
+
+use super::Destination;
+use super::output::{Output, OutputError, directory_of};
+
+/// How the names of files that are not complete begin and end.
+const PARTIAL_PREFIX: &str = ".mkfatimg-";
+const PARTIAL_SUFFIX: &str = ".partial";
+
+/// A file in the making.
+#[derive(Debug)]
+pub(super) struct NewFile {
+    file: File,
+    /// Its name until it is complete; removed when dropped.
+    temporary: Option<TempPath>,
+    path: PathBuf,
+    output: Output,
+}
+
+impl NewFile {
+    /// A new file of `total_bytes` zeros in the folder of `output`.
+    pub(super) fn create(output: &Output, total_bytes: u64) -> Result<Self, OutputError> {
+        let Some(path) = output.path().map(Path::to_path_buf) else {
+            return Err(output.error(io::Error::from(io::ErrorKind::InvalidInput)));
+        };
+        let (file, temporary) = create_beside(&path).map_err(|error| output.error(error))?;
+        let new = Self { file, temporary, path, output: output.clone() };
+        if let Some(mode) = output.old_mode() {
+            let set = new.file.set_permissions(Permissions::from_mode(mode));
+            set.map_err(|error| output.error(error))?;
+        }
+        if output.preallocate {
+            new.reserve(total_bytes)?;
+        }
+        new.file.set_len(total_bytes).map_err(|error| output.error(error))?;
+        Ok(new)
+    }
+
+    fn reserve(&self, total_bytes: u64) -> Result<(), OutputError> {
+        match fallocate(&self.file, FallocateFlags::empty(), 0, total_bytes) {
+            Ok(()) => Ok(()),
+            Err(error @ (Errno::OPNOTSUPP | Errno::NOSYS)) => {
+                Err(OutputError::CannotPreallocate { path: self.path.clone(), error: error.into() })
+            }
+            Err(error) => Err(self.output.error(error.into())),
+        }
+    }
+
+    /// Nothing is to be written any more.
+    pub(super) fn complete(&self) -> Result<(), OutputError> {
+        if self.output.sync {
+            self.file.sync_all().map_err(|error| self.output.error(error))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the file its name, in one step for whoever looks.
+    pub(super) fn publish(self) -> Result<(), OutputError> {
+        let published = match self.temporary {
+            Some(temporary) => temporary.persist(&self.path).map_err(|error| error.error),
+            None => publish_unnamed(&self.file, &self.path),
+        };
+        published.map_err(|error| self.output.error(error))
+    }
+}
+
+impl Destination for NewFile {
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutputError> {
+        self.file.write_all_at(bytes, at).map_err(|error| self.output.error(error))
+    }
+
+    /// The file was made of zeros.
+    fn zeros(&mut self, _: u64, _: u64) -> Result<(), OutputError> {
+        Ok(())
+    }
+}
+
+/// A file without a name, or with a temporary one where that cannot be, on the file system of
+/// `path`. Permissions are what the umask leaves.
+fn create_beside(path: &Path) -> io::Result<(File, Option<TempPath>)> {
+    let directory = directory_of(path);
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    match open(directory, flags, Mode::from_raw_mode(0o666)) {
+        Ok(unnamed) => {
+            let file = File::from(unnamed);
+            // Without /proc it could never get its name.
+            if name_of(&file).symlink_metadata().is_ok() {
+                return Ok((file, None));
+            }
+        }
+        // File systems, and kernels, that know no unnamed files.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT | Errno::NOSYS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let named = tempfile::Builder::new()
+        .prefix(PARTIAL_PREFIX)
+        .suffix(PARTIAL_SUFFIX)
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory)?;
+    let (file, temporary) = named.into_parts();
+    Ok((file, Some(temporary)))
+}
+
+fn name_of(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+fn publish_unnamed(file: &File, path: &Path) -> io::Result<()> {
+    let link_as = |new: &Path| {
+        let linked = linkat(CWD, name_of(file), CWD, new, AtFlags::SYMLINK_FOLLOW);
+        linked.map_err(io::Error::from)
+    };
+    match link_as(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        other => return other,
+    }
+    // A link never replaces a file, a rename does.
+    let directory = directory_of(path);
+    let temporary = tempfile::Builder::new()
+        .prefix(PARTIAL_PREFIX)
+        .suffix(PARTIAL_SUFFIX)
+        .make_in(directory, |name| link_as(name))?;
+    temporary.into_temp_path().persist(path).map_err(|error| error.error)
+}

@@ -1,0 +1,199 @@
+//! What the user named as output, and what can be said of it before any work. Opens nothing.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::printable;
+
+/// As many links in a row as Linux follows.
+const MAX_LINKS: u32 = 40;
+
+/// Where the image goes, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    place: Place,
+    /// Whether the image is on the disk when the build ends.
+    pub sync: bool,
+    /// Whether room for the whole image is reserved first.
+    pub preallocate: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    StandardOutput,
+    /// A FIFO or character device.
+    Special(PathBuf),
+    File {
+        path: PathBuf,
+        old_mode: Option<u32>,
+    },
+}
+
+/// An output that cannot be written.
+#[derive(Debug, Error)]
+pub enum OutputError {
+    /// The system refused.
+    #[error("{}: {}", .name, explain(.error))]
+    Io {
+        /// The output as text.
+        name: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A directory has the name.
+    #[error("{}: is a directory; name a file in it", printable::path(.0))]
+    IsDirectory(PathBuf),
+    /// Not a place for an image.
+    #[error("{}: is a {what}; write an image file and copy it there", printable::path(path))]
+    Unsupported {
+        /// The output.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The folder is not there.
+    #[error(
+        "{}: there is no directory {}; make it first",
+        printable::path(path),
+        printable::path(directory)
+    )]
+    NoDirectory {
+        /// The output.
+        path: PathBuf,
+        /// Its folder.
+        directory: PathBuf,
+    },
+    /// Room was to be reserved, and the file system cannot.
+    #[error(
+        "{}: this file system cannot reserve room for the image ({error}); leave out --preallocate",
+        printable::path(path)
+    )]
+    CannotPreallocate {
+        /// The output.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+fn explain(error: &io::Error) -> String {
+    let remedy = match error.kind() {
+        io::ErrorKind::StorageFull => {
+            "no room left for the image; an image that is being replaced stays until the new one is complete, so both need room"
+        }
+        io::ErrorKind::QuotaExceeded => "the quota leaves no room for the image",
+        io::ErrorKind::FileTooLarge => {
+            "the file system or a limit of this process (ulimit -f) allows no file of this size"
+        }
+        io::ErrorKind::BrokenPipe => "the reader went away before the image was complete",
+        _ => return format!("cannot be written: {error}"),
+    };
+    remedy.to_owned()
+}
+
+impl Output {
+    /// Standard output, as a stream.
+    pub fn standard_output() -> Self {
+        Self { place: Place::StandardOutput, sync: false, preallocate: false }
+    }
+
+    /// The file, FIFO or character device `path`; of a link its target, which need not exist.
+    ///
+    /// # Errors
+    /// When no image can be written there, as far as can be told without writing.
+    pub fn at(path: &Path) -> Result<Self, OutputError> {
+        let io = |error| OutputError::Io { name: printable::path(path), error };
+        let target = end_of_links(path).map_err(io)?;
+        let place = match fs::symlink_metadata(&target) {
+            Ok(found) => Self::existing(path, target, &found)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let directory = directory_of(&target);
+                if !directory.is_dir() {
+                    return Err(OutputError::NoDirectory {
+                        path: path.to_path_buf(),
+                        directory: directory.to_path_buf(),
+                    });
+                }
+                Place::File { path: target, old_mode: None }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                let directory = directory_of(&target).to_path_buf();
+                return Err(OutputError::NoDirectory { path: path.to_path_buf(), directory });
+            }
+            Err(error) => return Err(io(error)),
+        };
+        Ok(Self { place, sync: false, preallocate: false })
+    }
+
+    fn existing(path: &Path, target: PathBuf, found: &Metadata) -> Result<Place, OutputError> {
+        let file_type = found.file_type();
+        let path = path.to_path_buf();
+        if file_type.is_dir() {
+            Err(OutputError::IsDirectory(path))
+        } else if file_type.is_block_device() {
+            Err(OutputError::Unsupported { path, what: "block device" })
+        } else if file_type.is_socket() {
+            Err(OutputError::Unsupported { path, what: "socket" })
+        } else if file_type.is_fifo() || file_type.is_char_device() {
+            Ok(Place::Special(target))
+        } else {
+            Ok(Place::File { path: target, old_mode: Some(found.mode() & 0o7777) })
+        }
+    }
+
+    /// Whether bytes can only be written one after the other.
+    pub fn is_stream(&self) -> bool {
+        !matches!(self.place, Place::File { .. })
+    }
+
+    /// The output as text for messages.
+    pub fn name(&self) -> String {
+        match &self.place {
+            Place::StandardOutput => "standard output".to_owned(),
+            Place::Special(path) | Place::File { path, .. } => printable::path(path),
+        }
+    }
+
+    /// The path, if it has one.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::StandardOutput => None,
+            Place::Special(path) | Place::File { path, .. } => Some(path),
+        }
+    }
+
+    /// The permissions of the file that is replaced.
+    pub(super) fn old_mode(&self) -> Option<u32> {
+        match self.place {
+            Place::File { old_mode, .. } => old_mode,
+            _ => None,
+        }
+    }
+
+    pub(super) fn error(&self, error: io::Error) -> OutputError {
+        OutputError::Io { name: self.name(), error }
+    }
+}
+
+/// The folder in which `path` lies.
+pub(super) fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&path) {
+            Ok(target) => path = directory_of(&path).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}

@@ -1,0 +1,82 @@
+//! What goes in: host directories and files as one [`Tree`]. Knows hosts, knows no FAT.
+//!
+//! | Room | Purpose |
+//! |---|---|
+//! | [`tree`] | the result: nodes in flat arrays |
+//! | `growing` | a tree while it is being put together from several sources |
+//! | `walk` | one directory into the tree |
+//! | `link` | where a symbolic link leads |
+//! | [`content`] | the bytes of a file, and whether they are still those that were scanned |
+//! | [`refusal`] | what in a source stops the build |
+
+pub mod content;
+mod growing;
+mod link;
+pub mod refusal;
+pub mod tree;
+mod walk;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub use refusal::{Refusal, RefusalKind};
+pub use tree::{Node, NodeId, NodeKind, Tree};
+
+use crate::event::{Observer, Stage};
+
+/// The sources of an image and how to take them.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// Directories and files, in the order in which they are laid over each other.
+    pub places: Vec<Place>,
+    /// Whether a later source's file replaces an earlier one's.
+    pub overlay: bool,
+    /// What to do with symbolic links.
+    pub links: LinkPolicy,
+    /// Whether links without a target are left out rather than refused.
+    pub skip_dangling: bool,
+    /// Whether FIFOs, sockets and devices are left out rather than refused.
+    pub skip_special: bool,
+    /// Files that never go in: the outputs of this build.
+    pub leave_out: Vec<PathBuf>,
+}
+
+/// One source and where it goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// A directory, whose contents go in, or a file.
+    pub path: PathBuf,
+    /// Names from the image's root to where it goes. A file needs one at least, its own.
+    pub destination: Vec<OsString>,
+}
+
+/// What to do with symbolic links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LinkPolicy {
+    /// Resolve as inside a root file system: `/` is the source, and nothing outside gets in.
+    #[default]
+    Follow,
+    /// Resolve as the host does.
+    Host,
+    /// Leave out.
+    Skip,
+    /// Refuse.
+    Error,
+}
+
+/// The watcher asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped;
+
+/// Walks all sources into one tree. What cannot go in is in [`Tree::refusals`], all of it.
+///
+/// # Errors
+/// Only when `watch` asks to stop.
+pub fn scan(sources: &Sources, watch: &dyn Observer) -> Result<Tree, Stopped> {
+    watch.stage(Stage::Scan);
+    let mut walk = walk::Walk::new(sources, watch);
+    for place in &sources.places {
+        walk.add(place)?;
+    }
+    Ok(walk.finish())
+}

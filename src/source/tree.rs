@@ -1,0 +1,212 @@
+//! The scanned source: every file and directory once, in flat arrays. Knows neither how it was
+//! scanned nor what becomes of it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::Refusal;
+use crate::event::Notice;
+
+/// A node's place in its tree. Numbers follow the tree: the children of a directory are
+/// neighbours sorted by the bytes of their names, and directories come depth first, so that
+/// counting up visits the files of each directory in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    /// The root directory.
+    pub const ROOT: Self = Self(0);
+
+    /// For arrays that have one element for each node.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    pub(super) fn from_index(index: u32) -> Self {
+        Self(index)
+    }
+}
+
+/// What a file was when it was scanned. A file with another identity is another file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// Device number.
+    pub device: u64,
+    /// Inode number.
+    pub inode: u64,
+    /// Seconds of the time of the last change since 1970.
+    pub modified_seconds: i64,
+    /// Its nanoseconds.
+    pub modified_nanoseconds: u32,
+}
+
+/// File or directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A directory.
+    Directory {
+        /// Its children's first number.
+        first_child: u32,
+        /// How many they are.
+        child_count: u32,
+    },
+    /// A regular file.
+    File {
+        /// Bytes.
+        size_bytes: u64,
+        /// Whether it takes less room on the host than its size, so holes are worth looking for.
+        sparse: bool,
+    },
+}
+
+/// A file or directory.
+#[derive(Debug, Clone, Copy)]
+pub struct Node {
+    pub(super) parent: NodeId,
+    pub(super) name_at: u32,
+    pub(super) name_bytes: u16,
+    /// Which of the tree's origins it was read from.
+    pub(super) origin: u32,
+    /// Whether a symbolic link led to it.
+    pub through_link: bool,
+    /// What it was when scanned.
+    pub identity: Identity,
+    /// File or directory.
+    pub kind: NodeKind,
+}
+
+impl Node {
+    /// Bytes of a file; 0 for a directory.
+    pub fn size_bytes(&self) -> u64 {
+        match self.kind {
+            NodeKind::File { size_bytes, .. } => size_bytes,
+            NodeKind::Directory { .. } => 0,
+        }
+    }
+
+    /// Whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        matches!(self.kind, NodeKind::Directory { .. })
+    }
+
+    /// The directory that it lies in; the root's is itself.
+    pub fn parent(&self) -> NodeId {
+        self.parent
+    }
+}
+
+/// Where nodes were read from.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// Nowhere: a directory on the way to a destination.
+    Nowhere,
+    /// The nodes lie under this directory, by their names.
+    Under(PathBuf),
+    /// One node, met at `listed` and read at `content`: the end of a symbolic link, or a file
+    /// given by name.
+    Exactly {
+        /// The link or the file.
+        listed: PathBuf,
+        /// The bytes.
+        content: PathBuf,
+    },
+}
+
+/// The files and directories that go into an image, and what was refused and noticed on the way.
+#[derive(Debug)]
+pub struct Tree {
+    pub(super) nodes: Vec<Node>,
+    pub(super) names: Vec<u8>,
+    pub(super) origins: Vec<Origin>,
+    pub(super) directories: Vec<NodeId>,
+    /// What cannot go in, sorted by path. A tree with refusals is not complete.
+    pub refusals: Vec<Refusal>,
+    /// What was left out as asked, sorted by path.
+    pub notices: Vec<Notice>,
+}
+
+impl Tree {
+    /// Nodes, the root among them.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is nothing but the root.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() <= 1
+    }
+
+    /// All nodes in order of their numbers.
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        // A tree never has more nodes than fit, see `growing`.
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    /// All directories depth first, each before what it holds; the root is the first.
+    pub fn directories(&self) -> &[NodeId] {
+        &self.directories
+    }
+
+    /// A node.
+    ///
+    /// # Panics
+    /// If `id` is of another, larger tree.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// The children of a directory, sorted by the bytes of their names; none for a file.
+    pub fn children(&self, id: NodeId) -> impl ExactSizeIterator<Item = NodeId> + use<> {
+        let (first, count) = match self.node(id).kind {
+            NodeKind::Directory { first_child, child_count } => (first_child, child_count),
+            NodeKind::File { .. } => (0, 0),
+        };
+        (first..first + count).map(NodeId)
+    }
+
+    /// The node's name as the host has it; empty for the root.
+    pub fn name(&self, id: NodeId) -> &[u8] {
+        name_in(&self.names, self.node(id))
+    }
+
+    /// Where the node was met, for messages: a link itself, not its target.
+    pub fn listed_path(&self, id: NodeId) -> PathBuf {
+        match &self.origins[self.node(id).origin as usize] {
+            Origin::Exactly { listed, .. } => listed.clone(),
+            Origin::Under(base) => self.path_under(base, id),
+            Origin::Nowhere => self.path_under(Path::new("/"), id),
+        }
+    }
+
+    /// Where the node's bytes are.
+    pub fn content_path(&self, id: NodeId) -> PathBuf {
+        match &self.origins[self.node(id).origin as usize] {
+            Origin::Exactly { content, .. } => content.clone(),
+            Origin::Under(base) => self.path_under(base, id),
+            Origin::Nowhere => self.path_under(Path::new("/"), id),
+        }
+    }
+
+    fn path_under(&self, base: &Path, id: NodeId) -> PathBuf {
+        let mut names = Vec::new();
+        let mut at = id;
+        while at != NodeId::ROOT && self.node(at).origin == self.node(id).origin {
+            names.push(self.name(at));
+            at = self.node(at).parent;
+        }
+        let mut path = base.to_path_buf();
+        path.extend(names.into_iter().rev().map(os_name));
+        path
+    }
+}
+
+pub(super) fn name_in<'a>(names: &'a [u8], node: &Node) -> &'a [u8] {
+    let start = node.name_at as usize;
+    &names[start..start + usize::from(node.name_bytes)]
+}
+
+/// A name of the tree as the host takes it.
+pub(super) fn os_name(name: &[u8]) -> &OsStr {
+    use std::os::unix::ffi::OsStrExt;
+    OsStr::from_bytes(name)
+}
