@@ -123,7 +123,7 @@ fn tell_success(args: &Args, report: &Report) {
     if args.json {
         print(&json::success(report));
     } else if args.dry_run {
-        print(&human::layout(report));
+        print(&human::dry_run(report));
     }
     if !args.quiet && !args.dry_run {
         let mut error = io::stderr().lock();

@@ -7,11 +7,12 @@
 //! | `names` | the name under which each entry is stored |
 //! | `times` | its stamp |
 //! | `demand`, `size` | the volume: type, cluster, sectors |
-//! | `misfit`, [`problem`] | what to say when there is none |
+//! | [`misfit`], [`problem`], `advice` | what to say when there is none |
 //! | `alloc` | where everything lies |
 //! | `chs`, `identity` | fields that old boot code reads; the serial number |
 #![deny(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::indexing_slicing)]
 
+mod advice;
 mod alloc;
 mod chs;
 mod demand;

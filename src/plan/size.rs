@@ -13,7 +13,7 @@ use crate::units::{align_up, percent_of};
 const PREFERRED_CLUSTER_BYTES: u32 = 4096;
 /// Larger clusters are against the specification's advice, so they are made on request, or where
 /// the volume could not exist otherwise.
-const ADVISED_CLUSTER_BYTES: u32 = 32 << 10;
+pub(super) const ADVISED_CLUSTER_BYTES: u32 = 32 << 10;
 /// Reserved sectors of FAT32, as everybody has them.
 const FAT32_RESERVED_SECTORS: u16 = 32;
 /// Records of a fixed root directory, unless the tree needs more.

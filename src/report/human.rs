@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::time::Duration;
 
 use humansize::{BINARY, format_size};
 
@@ -14,6 +15,9 @@ use crate::printable;
 /// What FAT has no place for; told on request, since nobody can do anything about it.
 pub const NOT_STORED: &str = "owners, permissions, extended attributes and the identity of hard links are not stored: FAT has no place for them";
 
+/// Shorter work says nothing about speed.
+const WORTH_A_RATE: Duration = Duration::from_millis(100);
+
 /// What was built, in two or three lines without the last line's end.
 pub fn summary(report: &Report) -> String {
     let mut text = match &report.written {
@@ -23,14 +27,17 @@ pub fn summary(report: &Report) -> String {
     let _ = write!(text, "\n  {}", contents_line(&report.plan));
     if let Some(written) = &report.written {
         let outcome = &written.outcome;
-        let seconds = outcome.elapsed.as_secs_f64();
         let _ = write!(
             text,
-            "\n  {} written in {seconds:.2} s, {}/s",
+            "\n  {} written in {}",
             format_size(outcome.written_bytes, BINARY),
-            // Whole bytes are precise enough for a rate.
-            format_size((outcome.written_bytes as f64 / seconds.max(1e-6)) as u64, BINARY),
+            duration(outcome.elapsed)
         );
+        if outcome.elapsed >= WORTH_A_RATE {
+            // Whole bytes are precise enough.
+            let rate = outcome.written_bytes as f64 / outcome.elapsed.as_secs_f64();
+            let _ = write!(text, ", {}/s", format_size(rate as u64, BINARY));
+        }
         if outcome.hole_bytes > 0 {
             let _ = write!(text, "; {} zero", format_size(outcome.hole_bytes, BINARY));
         }
@@ -38,10 +45,15 @@ pub fn summary(report: &Report) -> String {
     text
 }
 
+/// What a dry run shows: the summary, then the layout.
+pub fn dry_run(report: &Report) -> String {
+    format!("{}\n\n{}", summary(report), layout(report))
+}
+
 /// The layout of the image: regions, then the largest files.
 pub fn layout(report: &Report) -> String {
     let plan = &report.plan;
-    let mut text = format!("{}\n{}\n\n", volume_line(plan), contents_line(plan));
+    let mut text = String::new();
     let _ = writeln!(text, "{:<16}{:>15}{:>15}", "region", "from byte", "bytes");
     for extent in report.regions() {
         let name = region_name(extent.region);
@@ -104,6 +116,13 @@ fn contents_line(plan: &Plan) -> String {
         format_size(totals.content_bytes, BINARY),
         format_size(free, BINARY),
     )
+}
+
+fn duration(elapsed: Duration) -> String {
+    match elapsed.as_secs_f64() {
+        seconds if seconds < 1.0 => format!("{:.0} ms", seconds * 1000.0),
+        seconds => format!("{seconds:.1} s"),
+    }
 }
 
 /// A serial number as it is usually shown.

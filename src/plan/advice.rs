@@ -1,0 +1,213 @@
+//! What to say when no volume is as asked for: which rule stands in the way, and which size or
+//! cluster would do. Searches with the rules of `size`; changes none.
+
+use super::misfit::Misfit;
+use super::request::Format;
+use super::size::{ADVISED_CLUSTER_BYTES, Chosen, Search, Unfit};
+use crate::fat::kind::FatKind;
+use crate::units::as_typed;
+
+impl Search<'_> {
+    /// Why no volume of `total_sectors` is as asked for.
+    pub(super) fn not_legal(&self, total_sectors: u32) -> Misfit {
+        let asked = self.asked();
+        let bytes = u64::from(total_sectors) * self.sector_bytes();
+        let mut found = None;
+        let mut root = None;
+        for cluster_bytes in self.all_cluster_sizes() {
+            for kind in self.kinds() {
+                match self.lay_out(*kind, cluster_bytes, total_sectors) {
+                    Err(Unfit::Reserved(reserved)) if asked.kind.is_some() => {
+                        return Misfit::ReservedTooFew(reserved);
+                    }
+                    Err(Unfit::Misaligned(missing)) => {
+                        let reserved = self.format.reserved_sectors.unwrap_or(0);
+                        return Misfit::Misaligned { reserved, missing };
+                    }
+                    Err(Unfit::Root { needed, most }) => root = root.or(Some((needed, most))),
+                    Err(Unfit::Count(count)) if asked.kind.is_some() => {
+                        let legal = kind.safe_cluster_counts();
+                        let text = format!(
+                            ": with clusters of {cluster_bytes} bytes it would have {count}, and {kind} takes {} to {}",
+                            legal.start(),
+                            legal.end()
+                        );
+                        // With the cluster that comes nearest.
+                        let distance = if count < *legal.start() {
+                            legal.start() - count
+                        } else {
+                            count - legal.end()
+                        };
+                        if found.as_ref().is_none_or(|(least, _)| distance < *least) {
+                            found = Some((distance, text));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let least = self.least_legal_total();
+        if let Some((needed, most)) = root
+            && least.is_none_or(|least| least <= u64::from(total_sectors))
+        {
+            return Misfit::RootTooSmall { needed, most, remedy: self.root_remedy(needed) };
+        }
+        match least.map(|least| least * self.sector_bytes()) {
+            Some(least)
+                if least > bytes && asked.kind.is_none() && asked.cluster_bytes.is_none() =>
+            {
+                Misfit::NoVolumeSoSmall { bytes, asked, least }
+            }
+            _ => Misfit::IllegalCount {
+                asked,
+                bytes,
+                found: found.map(|(_, text)| text),
+                advice: self.legal_advice(total_sectors),
+            },
+        }
+    }
+
+    fn root_remedy(&self, needed: u64) -> String {
+        if self.format.root_entries.is_some() && needed <= 65_520 {
+            let per_sector = self.sector_bytes() / 32;
+            return format!("use --root-entries {}", needed.next_multiple_of(per_sector));
+        }
+        "use --fat-type 32, or put the files into directories".to_owned()
+    }
+
+    /// The fewest sectors of any volume as asked for.
+    fn least_legal_total(&self) -> Option<u64> {
+        let clusters = self.all_cluster_sizes().into_iter();
+        let ranges = clusters.flat_map(|cluster_bytes| self.all_legal_totals_of(cluster_bytes));
+        ranges.map(|(least, _)| least).min()
+    }
+
+    /// For each type as asked for with that cluster, the fewest and the most sectors.
+    fn all_legal_totals_of(&self, cluster_bytes: u32) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.kinds().iter().filter_map(move |kind| self.legal_totals(*kind, cluster_bytes))
+    }
+
+    /// The fewest and the most sectors with which one type and cluster size is legal.
+    fn legal_totals(&self, kind: FatKind, cluster_bytes: u32) -> Option<(u64, u64)> {
+        let safe = kind.safe_cluster_counts();
+        let legal = |total: u64| {
+            u32::try_from(total).is_ok_and(|total| self.lay_out(kind, cluster_bytes, total).is_ok())
+        };
+        let estimate = self.total_for(kind, cluster_bytes, u64::from(*safe.start()))?;
+        let least = (estimate.saturating_sub(600)..estimate + 600).find(|total| legal(*total))?;
+        let estimate =
+            self.total_for(kind, cluster_bytes, u64::from(*safe.end()))?.min(u64::from(u32::MAX));
+        let most =
+            (estimate.saturating_sub(600)..=estimate + 600).rev().find(|total| legal(*total))?;
+        Some((least, most))
+    }
+
+    /// What would be legal: other clusters at this size, other sizes with these clusters.
+    fn legal_advice(&self, total_sectors: u32) -> String {
+        let format = Format { cluster_bytes: None, ..self.format.clone() };
+        let any_cluster = Search { format: &format, ..*self };
+        let legal_here = |cluster_bytes: &u32| {
+            let legal =
+                |kind: &FatKind| any_cluster.lay_out(*kind, *cluster_bytes, total_sectors).is_ok();
+            self.kinds().iter().any(legal)
+        };
+        let legal: Vec<String> = any_cluster
+            .all_cluster_sizes()
+            .into_iter()
+            .filter(legal_here)
+            .map(|cluster_bytes| cluster_bytes.to_string())
+            .collect();
+        let mut advice = Vec::new();
+        if !legal.is_empty() {
+            advice.push(format!("in this size use --cluster-size {}", legal.join(" or ")));
+        }
+        // Larger clusters are not chosen unless asked for, so a size that needs them is no advice.
+        let chosen_unasked = |cluster_bytes: &u32| {
+            self.format.cluster_bytes.is_some() || *cluster_bytes <= ADVISED_CLUSTER_BYTES
+        };
+        let total = u64::from(total_sectors);
+        let ranges: Vec<(u64, u64)> = self
+            .all_cluster_sizes()
+            .into_iter()
+            .filter(chosen_unasked)
+            .flat_map(|cluster_bytes| self.all_legal_totals_of(cluster_bytes))
+            .collect();
+        let typed = |sectors: u64| as_typed(sectors * self.sector_bytes());
+        if let Some(most) = ranges.iter().map(|range| range.1).filter(|most| *most < total).max() {
+            advice.push(format!("use --size {} or less", typed(most)));
+        }
+        if let Some(least) = ranges.iter().map(|range| range.0).filter(|least| *least > total).min()
+        {
+            advice.push(format!("use --size {} or more", typed(least)));
+        }
+        if self.format.kind.is_some() {
+            advice.push("leave out --fat-type for the type that suits the size".to_owned());
+        }
+        if advice.is_empty() { "ask for less".to_owned() } else { advice.join(", or ") }
+    }
+
+    /// Why the tree does not fit into a legal volume.
+    pub(super) fn too_small(&self, chosen: &Chosen) -> Misfit {
+        let geometry = &chosen.geometry;
+        let available = u64::from(geometry.cluster_count());
+        let cluster_bytes = geometry.cluster_bytes();
+        let mut advice = Vec::new();
+        if let Some(bytes) = self.size_that_would_do() {
+            advice.push(format!("use --size {}", as_typed(bytes)));
+        }
+        if let Some(smaller) = self.cluster_that_would_do(geometry.shape().total_sectors) {
+            advice.push(format!("--cluster-size {smaller}"));
+        }
+        if advice.is_empty() {
+            advice.push("no image of this kind would do; leave something out".to_owned());
+        }
+        Misfit::TooSmall {
+            image_bytes: geometry.volume_bytes(),
+            complete: self.complete,
+            needed: self.demand.clusters(geometry.kind(), cluster_bytes),
+            free: self.free_clusters(cluster_bytes, available),
+            available,
+            cluster_bytes,
+            advice: advice.join(" or "),
+        }
+    }
+
+    /// A size that holds the tree: whole MiB where that is not much more than the least.
+    fn size_that_would_do(&self) -> Option<u64> {
+        let least = u64::from(self.smallest_total()?) * self.sector_bytes();
+        let round = least.next_multiple_of(1 << 20);
+        let round_total = u32::try_from(round / self.sector_bytes()).ok()?;
+        let round_will_do = least >= 8 << 20 && self.holds(round_total);
+        Some(if round_will_do { round } else { least })
+    }
+
+    /// The largest smaller cluster with which the tree fits into the same size.
+    fn cluster_that_would_do(&self, total_sectors: u32) -> Option<u32> {
+        if self.format.cluster_bytes.is_some() {
+            return None;
+        }
+        let holds = |cluster_bytes: &u32| {
+            let mut format = self.format.clone();
+            format.cluster_bytes = Some(*cluster_bytes);
+            Search { format: &format, ..*self }.holds(total_sectors)
+        };
+        self.all_cluster_sizes().into_iter().rev().find(holds)
+    }
+
+    /// Why no size would do.
+    pub(super) fn no_size(&self) -> Misfit {
+        let root_records = self.demand.root_records;
+        if let Some(most) = self.format.root_entries
+            && root_records > u64::from(most)
+        {
+            let remedy = self.root_remedy(root_records);
+            return Misfit::RootTooSmall { needed: root_records, most, remedy };
+        }
+        let advice = if self.format.kind.is_some() || self.format.cluster_bytes.is_some() {
+            "leave out --fat-type and --cluster-size, or leave something out of the source"
+        } else {
+            "leave something out of the source"
+        };
+        Misfit::NoSize { asked: self.asked(), advice: advice.to_owned() }
+    }
+}

@@ -1,0 +1,182 @@
+//! What the tests share: source trees, runs of the command, images that are checked whenever one
+//! is made, and programs of others.
+#![allow(dead_code, unused_imports, unreachable_pub)]
+
+pub mod invariants;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, SystemTime};
+
+pub use invariants::Expect;
+pub use tempfile::TempDir;
+
+/// 2024-02-29 12:00:00 UTC: the time of everything that [`TreeBuilder`] makes.
+pub const TREE_SECONDS: u64 = 1_709_208_000;
+
+/// A directory for one test; gone with the value.
+pub fn scratch() -> TempDir {
+    tempfile::Builder::new().prefix("mkfatimg-test-").tempdir().unwrap()
+}
+
+/// The command under test, with an environment that tells it nothing.
+pub fn mkfatimg() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mkfatimg"));
+    command.env_remove("SOURCE_DATE_EPOCH").env_remove("TZ").env("LC_ALL", "C.UTF-8");
+    command.stdin(Stdio::null());
+    command
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// Exit status; `None` if a signal ended it.
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            status: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Runs the command under test.
+pub fn run<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(arguments: I) -> Ran {
+    mkfatimg().args(arguments).output().unwrap().into()
+}
+
+/// Builds `image` from `source` with `arguments`, which must work, and checks every invariant of
+/// the format on it, and its contents against the source. For trees with links, left-out or
+/// changed names use [`build_with`].
+pub fn build(source: &Path, image: &Path, arguments: &[&str]) -> Ran {
+    let expect = Expect { source: Some(source.to_path_buf()), ..Expect::default() };
+    build_with(source, image, arguments, &expect)
+}
+
+/// As [`build`], judged by `expect`.
+pub fn build_with(source: &Path, image: &Path, arguments: &[&str], expect: &Expect) -> Ran {
+    let mut command = mkfatimg();
+    let ran: Ran =
+        command.arg("--from").arg(source).args(arguments).arg(image).output().unwrap().into();
+    assert_eq!(ran.status, Some(0), "{arguments:?}: {}", ran.stderr);
+    assert_sound(image, expect);
+    ran
+}
+
+/// Every invariant holds on `image`.
+pub fn assert_sound(image: &Path, expect: &Expect) {
+    let breaches = invariants::check(image, expect).unwrap();
+    let told: Vec<String> = breaches.iter().map(ToString::to_string).collect();
+    assert!(told.is_empty(), "{}:\n{}", image.display(), told.join("\n"));
+}
+
+/// A program of others that judges images.
+pub struct Tool(PathBuf);
+
+impl Tool {
+    /// Finds `name`. Without it the test that asks is skipped with a message, or fails where
+    /// `MKFATIMG_REQUIRE_TOOLS` is set, as in CI.
+    pub fn find(name: &str) -> Option<Self> {
+        let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+        let found = path.split(':').map(|folder| Path::new(folder).join(name)).find(|p| p.is_file());
+        if found.is_none() {
+            assert!(
+                std::env::var_os("MKFATIMG_REQUIRE_TOOLS").is_none(),
+                "{name} is missing and MKFATIMG_REQUIRE_TOOLS is set"
+            );
+            eprintln!("SKIPPED a check: {name} is not installed");
+        }
+        found.map(Self)
+    }
+
+    /// A command of the tool, in a known locale and zone.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.0);
+        command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC").stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the tool.
+    pub fn run<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(&self, arguments: I) -> Ran {
+        self.command().args(arguments).output().unwrap().into()
+    }
+}
+
+/// Builds source trees. Everything in them has one time, set last, so that trees made in another
+/// order or at another moment are equal.
+#[derive(Debug)]
+pub struct TreeBuilder {
+    root: PathBuf,
+}
+
+impl TreeBuilder {
+    /// A tree at `root`, which is made.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        let root = root.into();
+        fs::create_dir_all(&root).unwrap();
+        Self { root }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A file with the directories on the way to it.
+    pub fn file(&self, path: impl AsRef<OsStr>, contents: impl AsRef<[u8]>) -> &Self {
+        let path = self.root.join(Path::new(path.as_ref()));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, contents).unwrap();
+        self
+    }
+
+    /// A file of `len` bytes that repeat after no power of two.
+    pub fn filled(&self, path: &str, len: usize) -> &Self {
+        self.file(path, (0..len).map(|at| (at % 251) as u8).collect::<Vec<u8>>())
+    }
+
+    pub fn directory(&self, path: &str) -> &Self {
+        fs::create_dir_all(self.root.join(path)).unwrap();
+        self
+    }
+
+    pub fn link(&self, target: &str, path: &str) -> &Self {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, path).unwrap();
+        self
+    }
+
+    /// Gives everything the one time.
+    pub fn settle(&self) -> &Self {
+        set_times(&self.root, TREE_SECONDS);
+        self
+    }
+}
+
+/// Sets the modification time of `path` and all below it, links apart.
+pub fn set_times(path: &Path, seconds: u64) {
+    let found = fs::symlink_metadata(path).unwrap();
+    if found.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            set_times(&entry.unwrap().path(), seconds);
+        }
+    }
+    if found.is_dir() || found.is_file() {
+        set_time(path, seconds);
+    }
+}
+
+/// Sets the modification time of one file or directory.
+pub fn set_time(path: &Path, seconds: u64) {
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    fs::File::open(path).unwrap().set_modified(time).unwrap();
+}
