@@ -1,0 +1,52 @@
+complete -c mkfatimg -l from -d 'Directory whose contents go in, or a file with a place for it' -r -F
+complete -c mkfatimg -l symlinks -d 'What to do with symbolic links' -r -f -a "follow\t'Store what they lead to, resolved as inside the source as a root file system'
+host\t'Store what they lead to on the host'
+skip\t'Leave them out'
+error\t'Refuse'"
+complete -c mkfatimg -l dangling -d 'What to do with links that lead nowhere' -r -f -a "error\t'Refuse'
+skip\t'Leave them out'"
+complete -c mkfatimg -l special -d 'What to do with FIFOs, sockets and devices; they are never opened' -r -f -a "error\t'Refuse'
+skip\t'Leave them out'"
+complete -c mkfatimg -l invalid-names -d 'What to do with names that FAT cannot hold' -r -f -a "error\t'Refuse'
+replace\t'Put _ for what cannot stand'
+skip\t'Leave them out'"
+complete -c mkfatimg -l clash -d 'What to do with names that are one to FAT, which ignores case' -r -f -a "error\t'Refuse'
+skip\t'Leave the later one out'
+rename\t'Store the later one as name~2.ext'"
+complete -c mkfatimg -l long-names -d 'When a name that fits 8.3 gets a long name beside it' -r -f -a "auto\t'Only when case bits cannot show it as written'
+always\t'Whenever it has small letters'"
+complete -c mkfatimg -l size -d 'Size of the image to the byte, or auto for the smallest that holds the source' -r
+complete -c mkfatimg -l free -d 'Room that stays free: bytes, or a percentage such as 10%' -r
+complete -c mkfatimg -l fat-type -d 'FAT type; by default the one that suits the size' -r -f -a "12\t''
+16\t''
+32\t''"
+complete -c mkfatimg -l cluster-size -d 'Bytes of a cluster, 512 to 64K; by default 4K or more wherever legal' -r
+complete -c mkfatimg -l sector-size -d 'Bytes of a sector: 512, 1024, 2048 or 4096' -r
+complete -c mkfatimg -l fats -d 'Copies of the FAT, 1 or 2 [default: 2]' -r
+complete -c mkfatimg -l root-entries -d 'Entries of the root directory of FAT12 and FAT16; by default 512, or what the source needs' -r
+complete -c mkfatimg -l reserved-sectors -d 'Sectors before the first FAT, exactly; by default 1, on FAT32 32, and what alignment needs' -r
+complete -c mkfatimg -l align -d 'Boundary in the image on which the clusters begin; by default 4K for clusters of 4K or more' -r
+complete -c mkfatimg -l label -d 'Volume label, up to 11 characters' -r
+complete -c mkfatimg -l volume-id -d 'Volume serial number, eight hexadecimal digits, or random; by default derived from the source' -r
+complete -c mkfatimg -l oem-name -d 'OEM name in the boot sector, up to 8 characters [default: MSWIN4.1]' -r
+complete -c mkfatimg -l media -d 'Media byte in hexadecimal: F0 or F8 to FF [default: F8]' -r
+complete -c mkfatimg -l heads -d 'Heads, for old boot code, 1 to 255' -r
+complete -c mkfatimg -l sectors-per-track -d 'Sectors per track, for old boot code, 1 to 63' -r
+complete -c mkfatimg -l hidden-sectors -d 'Sectors before the volume on the disk that it is meant for [default: 0]' -r
+complete -c mkfatimg -l boot-code -d 'Boot sector whose code goes into ours, up to 512 bytes' -r -F
+complete -c mkfatimg -l timezone -d 'Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00' -r
+complete -c mkfatimg -l mtime -d 'One time for everything: @SECONDS, 2024-02-29, 2024-02-29T12:00:00, 2024-02-29T12:00:00Z' -r
+complete -c mkfatimg -l progress -d 'When to show progress; auto is on a terminal' -r -f -a "auto\t'On a terminal'
+always\t'Everywhere'
+never\t'Nowhere'"
+complete -c mkfatimg -l overlay -d 'Let a later source\'s file replace an earlier one\'s instead of refusing'
+complete -c mkfatimg -l windows-safe -d 'Refuse names that Windows takes for devices, such as con and nul.txt'
+complete -c mkfatimg -l sync -d 'End only when the image is on the disk'
+complete -c mkfatimg -l preallocate -d 'Reserve room for the whole image first instead of leaving holes'
+complete -c mkfatimg -l force -d 'Accepted for scripts; image files are replaced without it'
+complete -c mkfatimg -l dry-run -d 'Show the layout of the image and write nothing'
+complete -c mkfatimg -l json -d 'Report as one JSON document on standard output'
+complete -c mkfatimg -s q -l quiet -d 'No summary and no notices, only errors'
+complete -c mkfatimg -s v -l verbose -d 'Every notice, and what was decided'
+complete -c mkfatimg -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mkfatimg -s V -l version -d 'Print version'
