@@ -70,7 +70,7 @@ pub fn write(plan: Plan, output: &Output, watch: &dyn Observer) -> Result<Report
     Ok(Report::written(plan, output.name(), outcome))
 }
 
-/// [`plan`], then [`write`].
+/// [`plan()`], then [`write()`].
 ///
 /// # Errors
 /// Those of either.
