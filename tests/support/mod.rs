@@ -87,7 +87,8 @@ impl Tool {
     /// `MKFATIMG_REQUIRE_TOOLS` is set, as in CI.
     pub fn find(name: &str) -> Option<Self> {
         let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
-        let found = path.split(':').map(|folder| Path::new(folder).join(name)).find(|p| p.is_file());
+        let found =
+            path.split(':').map(|folder| Path::new(folder).join(name)).find(|p| p.is_file());
         if found.is_none() {
             assert!(
                 std::env::var_os("MKFATIMG_REQUIRE_TOOLS").is_none(),

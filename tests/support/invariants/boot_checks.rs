@@ -9,13 +9,8 @@ const SIGNATURE: [u8; 2] = [0x55, 0xAA];
 const KIB: u64 = 1024;
 
 /// Classic floppies: total sectors, sectors per cluster, sectors per FAT.
-const FLOPPIES: [(u64, u64, u64); 5] = [
-    (720, 2, 2),
-    (1440, 2, 3),
-    (2400, 1, 7),
-    (2880, 1, 9),
-    (5760, 2, 9),
-];
+const FLOPPIES: [(u64, u64, u64); 5] =
+    [(720, 2, 2), (1440, 2, 3), (2400, 1, 7), (2880, 1, 9), (5760, 2, 9)];
 
 /// What can be judged before the type is known. [`Geometry::of`] judges what no geometry can do
 /// without.
@@ -24,21 +19,16 @@ pub fn check_untyped_fields(boot: &BootSector, expect: &Expect, breaches: &mut B
         "bytes 510 and 511 are not 55 AA".to_owned()
     });
     let fats_wanted = expect.fats.is_none_or(|fats| fats == boot.fats);
-    breaches.require(7, matches!(boot.fats, 1 | 2) && fats_wanted, || {
-        format!("{} FATs", boot.fats)
-    });
+    breaches
+        .require(7, matches!(boot.fats, 1 | 2) && fats_wanted, || format!("{} FATs", boot.fats));
     let legal_media = matches!(boot.media, 0xF0 | 0xF8 | 0xF9 | 0xFB..=0xFF);
     breaches.require(10, legal_media, || format!("media {:#04x}", boot.media));
     let (heads, sectors) = (boot.heads, boot.sectors_per_track);
-    breaches.require(14, (1..=63).contains(&sectors), || {
-        format!("{sectors} sectors per track")
-    });
+    breaches.require(14, (1..=63).contains(&sectors), || format!("{sectors} sectors per track"));
     breaches.require(14, (1..=255).contains(&heads), || format!("{heads} heads"));
     if let Some(hidden) = expect.hidden_sectors {
         let found = boot.hidden_sectors;
-        breaches.require(15, found == hidden, || {
-            format!("{found} hidden sectors, not {hidden}")
-        });
+        breaches.require(15, found == hidden, || format!("{found} hidden sectors, not {hidden}"));
     }
     // EDK2 takes a boot sector for an MBR when there seems to be a partition in it.
     let no_table = boot.bytes[446..510].iter().all(|&byte| byte == 0);
@@ -58,24 +48,13 @@ pub fn check_geometry(
     let is_fat32 = geometry.fat_type == FatType::Fat32;
     let volume_bytes = geometry.total_sectors * geometry.bytes_per_sector;
     breaches.require(1, volume_bytes <= bytes.length(), || {
-        format!(
-            "a volume of {volume_bytes} bytes in {} bytes of file",
-            bytes.length()
-        )
+        format!("a volume of {volume_bytes} bytes in {} bytes of file", bytes.length())
     });
-    let jump: [u8; 3] = if is_fat32 {
-        [0xEB, 0x58, 0x90]
-    } else {
-        [0xEB, 0x3C, 0x90]
-    };
+    let jump: [u8; 3] = if is_fat32 { [0xEB, 0x58, 0x90] } else { [0xEB, 0x3C, 0x90] };
     breaches.require(3, boot.bytes[..3] == jump || expect.stray_boot_code, || {
         format!("jump {:02X?}", &boot.bytes[..3])
     });
-    let most_cluster_bytes = if expect.cluster_64k {
-        64 * KIB
-    } else {
-        32 * KIB
-    };
+    let most_cluster_bytes = if expect.cluster_64k { 64 * KIB } else { 32 * KIB };
     breaches.require(5, geometry.cluster_bytes <= most_cluster_bytes, || {
         format!("clusters of {} bytes", geometry.cluster_bytes)
     });
@@ -85,20 +64,13 @@ pub fn check_geometry(
     let root_entries = u64::from(boot.root_entries);
     let fills_sectors =
         root_entries > 0 && root_entries.is_multiple_of(geometry.bytes_per_sector / 32);
-    let legal_root = if is_fat32 {
-        root_entries == 0
-    } else {
-        fills_sectors
-    };
+    let legal_root = if is_fat32 { root_entries == 0 } else { fills_sectors };
     breaches.require(8, legal_root, || format!("{root_entries} root entries"));
     let in_16_bits = !is_fat32 && geometry.total_sectors < 65536;
     let one_total =
         (boot.total_sectors_16 != 0) == in_16_bits && (boot.total_sectors_32 == 0) == in_16_bits;
     breaches.require(9, one_total, || {
-        format!(
-            "{} sectors in 16 bits, {} in 32",
-            boot.total_sectors_16, boot.total_sectors_32
-        )
+        format!("{} sectors in 16 bits, {} in 32", boot.total_sectors_16, boot.total_sectors_32)
     });
     breaches.require(11, (boot.fat_sectors_16 == 0) == is_fat32, || {
         format!("the 16-bit length of the FAT is {}", boot.fat_sectors_16)
@@ -121,10 +93,7 @@ fn check_type(boot: &BootSector, geometry: &Geometry, expect: &Expect, breaches:
     let count = geometry.cluster_count;
     let is_fat32 = geometry.fat_type == FatType::Fat32;
     breaches.require(12, (boot.fat_sectors_16 == 0) == is_fat32, || {
-        format!(
-            "{count} clusters, but the 16-bit length of the FAT is {}",
-            boot.fat_sectors_16
-        )
+        format!("{count} clusters, but the 16-bit length of the FAT is {}", boot.fat_sectors_16)
     });
     breaches.require(12, (boot.root_entries == 0) == is_fat32, || {
         format!("{count} clusters, but {} root entries", boot.root_entries)
@@ -150,30 +119,21 @@ fn check_fat_length(geometry: &Geometry, expect: &Expect, breaches: &mut Breache
     let found = geometry.fat_sectors;
     let capacity = found * geometry.bytes_per_sector;
     breaches.require(13, geometry.fat_bytes_needed() <= capacity, || {
-        format!(
-            "{found} sectors per FAT are too few for {} clusters",
-            geometry.cluster_count
-        )
+        format!("{found} sectors per FAT are too few for {} clusters", geometry.cluster_count)
     });
     if expect.explicit_reserved {
         return;
     }
     // Reserved sectors grow for alignment after the table is measured; the table must not have
     // grown with them.
-    let reserved_sectors = if geometry.fat_type == FatType::Fat32 {
-        32
-    } else {
-        1
-    };
+    let reserved_sectors = if geometry.fat_type == FatType::Fat32 { 32 } else { 1 };
     let floppy = FLOPPIES.iter().find(|(total, per_cluster, _)| {
         let same_sectors = geometry.bytes_per_sector == 512 && geometry.total_sectors == *total;
         same_sectors && geometry.sectors_per_cluster == *per_cluster
     });
     let classic = floppy.map_or(0, |(_, _, sectors)| *sectors);
     let most = geometry.shortest_fat(reserved_sectors).max(classic);
-    breaches.require(13, found <= most, || {
-        format!("{found} sectors per FAT where {most} suffice")
-    });
+    breaches.require(13, found <= most, || format!("{found} sectors per FAT where {most} suffice"));
 }
 
 fn check_extended_fields(
@@ -188,17 +148,12 @@ fn check_extended_fields(
     breaches.require(16, drive == right_drive, || {
         format!("drive {drive:#04x} with media {:#04x}", boot.media)
     });
-    breaches.require(16, reserved == 0, || {
-        format!("BS_Reserved1 is {reserved:#04x}")
-    });
-    breaches.require(16, signature == 0x29, || {
-        format!("BS_BootSig is {signature:#04x}")
-    });
+    breaches.require(16, reserved == 0, || format!("BS_Reserved1 is {reserved:#04x}"));
+    breaches.require(16, signature == 0x29, || format!("BS_BootSig is {signature:#04x}"));
     if let Some(wanted) = expect.volume_id {
         let found = u32_at(&boot.bytes, at + 3);
-        breaches.require(17, found == wanted, || {
-            format!("volume id {found:08X}, not {wanted:08X}")
-        });
+        breaches
+            .require(17, found == wanted, || format!("volume id {found:08X}, not {wanted:08X}"));
     }
 }
 
@@ -211,9 +166,7 @@ fn check_fat32_fields(boot: &BootSector, breaches: &mut Breaches) {
         ("BPB_BkBootSec", u32::from(u16_at(&boot.bytes, 50)), 6),
     ];
     for (name, found, wanted) in fields {
-        breaches.require(19, found == wanted, || {
-            format!("{name} is {found}, not {wanted}")
-        });
+        breaches.require(19, found == wanted, || format!("{name} is {found}, not {wanted}"));
     }
     let is_zero = boot.bytes[52..64].iter().all(|&byte| byte == 0);
     breaches.require(19, is_zero, || "BPB_Reserved is not zero".to_owned());
@@ -254,9 +207,7 @@ pub fn check_reserved_sectors(
     for (start, end) in unused {
         let found = bytes.first_nonzero(start * sector_bytes, end * sector_bytes)?;
         if let Some(position) = found {
-            breaches.add(22, || {
-                format!("reserved sector {} is not zero", position / sector_bytes)
-            });
+            breaches.add(22, || format!("reserved sector {} is not zero", position / sector_bytes));
         }
     }
     Ok(())
@@ -269,9 +220,7 @@ fn check_fs_info(volume: &Volume, sector: &[u8], breaches: &mut Breaches) {
             format!("no signature at byte {at} of FSInfo")
         });
     }
-    let mut reserved = [&sector[4..484], &sector[496..508], &sector[512..]]
-        .into_iter()
-        .flatten();
+    let mut reserved = [&sector[4..484], &sector[496..508], &sector[512..]].into_iter().flatten();
     breaches.require(20, reserved.all(|&byte| byte == 0), || {
         "reserved bytes of FSInfo are not zero".to_owned()
     });

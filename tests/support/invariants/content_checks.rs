@@ -65,14 +65,9 @@ fn check_free_space(
     let geometry = &volume.geometry;
     // Sectors too few to be a cluster come last; like free clusters they belong to nobody.
     let volume_end = geometry.total_sectors * geometry.bytes_per_sector;
-    let mut ranges = vec![(
-        geometry.cluster_position(geometry.last_cluster() + 1),
-        volume_end,
-    )];
+    let mut ranges = vec![(geometry.cluster_position(geometry.last_cluster() + 1), volume_end)];
     // From the last to the first, joined: the free clusters of a sound image are one range.
-    for cluster in (2..=geometry.last_cluster())
-        .rev()
-        .filter(|&cluster| volume.next(cluster) == 0)
+    for cluster in (2..=geometry.last_cluster()).rev().filter(|&cluster| volume.next(cluster) == 0)
     {
         let position = geometry.cluster_position(cluster);
         match ranges.last_mut() {
@@ -102,9 +97,7 @@ fn check_zero(
     breaches: &mut Breaches,
 ) -> io::Result<()> {
     if let Some(position) = bytes.first_nonzero(start, end)? {
-        breaches.add(39, || {
-            format!("byte {position} of the volume is in no chain, but not zero")
-        });
+        breaches.add(39, || format!("byte {position} of the volume is in no chain, but not zero"));
     }
     Ok(())
 }
@@ -119,12 +112,7 @@ fn check_source(
 ) -> io::Result<()> {
     let directories = volume.directories_by_entry();
     let mut unseen: Vec<(PathBuf, &Directory)> = Vec::new();
-    unseen.extend(
-        volume
-            .directories
-            .first()
-            .map(|root| (source.to_owned(), root)),
-    );
+    unseen.extend(volume.directories.first().map(|root| (source.to_owned(), root)));
     while let Some((host_path, directory)) = unseen.pop() {
         let stored = stored_names(volume, directory);
         let mut host_names = BTreeSet::new();
@@ -135,17 +123,13 @@ fn check_source(
             let name = host.file_name().to_string_lossy().into_owned();
             let metadata = host.metadata()?;
             let Some(&index) = stored.get(&name) else {
-                breaches.add(39, || {
-                    format!("{} is not in the image", host.path().display())
-                });
+                breaches.add(39, || format!("{} is not in the image", host.path().display()));
                 continue;
             };
             host_names.insert(name);
             let entry = &volume.entries[index];
             if metadata.is_dir() != entry.is_directory() {
-                breaches.add(39, || {
-                    format!("{}: file and directory confused", volume.path(entry))
-                });
+                breaches.add(39, || format!("{}: file and directory confused", volume.path(entry)));
                 continue;
             }
             if expect.times {
@@ -157,15 +141,9 @@ fn check_source(
                 unseen.push((host.path(), below));
             }
         }
-        for (_, &index) in stored
-            .iter()
-            .filter(|(name, _)| !host_names.contains(*name))
-        {
+        for (_, &index) in stored.iter().filter(|(name, _)| !host_names.contains(*name)) {
             breaches.add(39, || {
-                format!(
-                    "{} is not in the source",
-                    volume.path(&volume.entries[index])
-                )
+                format!("{} is not in the source", volume.path(&volume.entries[index]))
             });
         }
     }
@@ -173,11 +151,7 @@ fn check_source(
 }
 
 fn stored_names(volume: &Volume, directory: &Directory) -> BTreeMap<String, usize> {
-    directory
-        .entries
-        .clone()
-        .map(|index| (volume.entries[index].name(), index))
-        .collect()
+    directory.entries.clone().map(|index| (volume.entries[index].name(), index)).collect()
 }
 
 fn check_source_stamps(
@@ -187,35 +161,19 @@ fn check_source_stamps(
     expect: &Expect,
     breaches: &mut Breaches,
 ) -> io::Result<()> {
-    let modified = metadata
-        .modified()?
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
-    let clamped = modified
-        .min(expect.epoch_ceiling.unwrap_or(u64::MAX))
-        .clamp(FAT_EPOCH, LAST_STAMP);
+    let modified =
+        metadata.modified()?.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let clamped =
+        modified.min(expect.epoch_ceiling.unwrap_or(u64::MAX)).clamp(FAT_EPOCH, LAST_STAMP);
     let even = clamped - clamped % 2;
     let written = entry.written.seconds();
     breaches.require(39, written == Some(even), || {
-        format!(
-            "{}: written at {written:?}, the source at {even}",
-            volume.path(entry)
-        )
+        format!("{}: written at {written:?}, the source at {even}", volume.path(entry))
     });
-    let accessed = Stamp {
-        date: entry.accessed_date,
-        time: entry.written.time,
-    };
-    breaches.require(
-        39,
-        entry.created == entry.written && accessed == entry.written,
-        || {
-            format!(
-                "{}: created, accessed and written differ",
-                volume.path(entry)
-            )
-        },
-    );
+    let accessed = Stamp { date: entry.accessed_date, time: entry.written.time };
+    breaches.require(39, entry.created == entry.written && accessed == entry.written, || {
+        format!("{}: created, accessed and written differ", volume.path(entry))
+    });
     Ok(())
 }
 
@@ -229,13 +187,8 @@ fn check_contents(
     let mut file = File::open(host)?;
     let host_bytes = file.metadata()?.len();
     if host_bytes != u64::from(entry.size) {
-        breaches.add(39, || {
-            format!(
-                "{}: {} bytes, not {host_bytes}",
-                volume.path(entry),
-                entry.size
-            )
-        });
+        breaches
+            .add(39, || format!("{}: {} bytes, not {host_bytes}", volume.path(entry), entry.size));
         return Ok(());
     }
     let mut unread = host_bytes;
@@ -252,8 +205,7 @@ fn check_contents(
         })?;
         unread -= run_bytes;
     }
-    breaches.require(39, is_equal && unread == 0, || {
-        format!("{}: other contents", volume.path(entry))
-    });
+    breaches
+        .require(39, is_equal && unread == 0, || format!("{}: other contents", volume.path(entry)));
     Ok(())
 }

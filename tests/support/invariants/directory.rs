@@ -70,21 +70,11 @@ impl Entry {
             raw_short: array_at(raw, 0),
             attributes: raw[11],
             case_bits: raw[12],
-            created: Stamp {
-                time: u16_at(raw, 14),
-                date: u16_at(raw, 16),
-            },
+            created: Stamp { time: u16_at(raw, 14), date: u16_at(raw, 16) },
             created_hundredths: raw[13],
             accessed_date: u16_at(raw, 18),
-            written: Stamp {
-                time: u16_at(raw, 22),
-                date: u16_at(raw, 24),
-            },
-            first_cluster: if fat_type == FatType::Fat32 {
-                high << 16 | low
-            } else {
-                low
-            },
+            written: Stamp { time: u16_at(raw, 22), date: u16_at(raw, 24) },
+            first_cluster: if fat_type == FatType::Fat32 { high << 16 | low } else { low },
             size: u32_at(raw, 28),
             runs: Vec::new(),
         }
@@ -109,11 +99,7 @@ impl Entry {
             return long.clone();
         }
         let cased = |part: &[u8], bit: u8| {
-            if self.case_bits & bit == 0 {
-                part.to_vec()
-            } else {
-                part.to_ascii_lowercase()
-            }
+            if self.case_bits & bit == 0 { part.to_vec() } else { part.to_ascii_lowercase() }
         };
         join_short(&cased(self.base(), 0x08), &cased(self.extension(), 0x10))
     }
@@ -129,21 +115,14 @@ impl Entry {
 }
 
 fn without_padding(part: &[u8]) -> &[u8] {
-    let length = part
-        .iter()
-        .rposition(|&byte| byte != b' ')
-        .map_or(0, |last| last + 1);
+    let length = part.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
     &part[..length]
 }
 
 fn join_short(base: &[u8], extension: &[u8]) -> String {
     let dot: &[u8] = if extension.is_empty() { b"" } else { b"." };
     // Bytes beyond ASCII have no known code page; they only have to differ.
-    [base, dot, extension]
-        .concat()
-        .into_iter()
-        .map(char::from)
-        .collect()
+    [base, dot, extension].concat().into_iter().map(char::from).collect()
 }
 
 /// A directory, its entries apart.
@@ -190,13 +169,7 @@ pub fn decode(contents: &[u8], is_root: bool, fat_type: FatType) -> Decoded {
     // The slots of a long name whose short entry is yet to come.
     let mut parts: Vec<&[u8]> = Vec::new();
     for (slot, raw) in (0..).zip(contents.chunks_exact(SLOT_BYTES as usize)) {
-        let mut flaw = |invariant, what| {
-            decoded.flaws.push(Flaw {
-                invariant,
-                slot,
-                what,
-            })
-        };
+        let mut flaw = |invariant, what| decoded.flaws.push(Flaw { invariant, slot, what });
         if raw[0] == 0 {
             let rest = &contents[slot as usize * SLOT_BYTES as usize..];
             if rest.iter().any(|&byte| byte != 0) {
@@ -228,9 +201,7 @@ pub fn decode(contents: &[u8], is_root: bool, fat_type: FatType) -> Decoded {
             flaw(39, "the high half of the first cluster is not zero");
         }
         let entry = Entry::decode(slot, raw, long, long_slots, fat_type);
-        let is_dot = [DOT, DOT_DOT]
-            .iter()
-            .position(|name| entry.raw_short == *name);
+        let is_dot = [DOT, DOT_DOT].iter().position(|name| entry.raw_short == *name);
         match is_dot {
             Some(place) if place == slot as usize && !is_root => decoded.dots[place] = Some(entry),
             Some(_) => flaw(32, "a dot entry where none belongs"),
@@ -242,11 +213,7 @@ pub fn decode(contents: &[u8], is_root: bool, fat_type: FatType) -> Decoded {
     if !parts.is_empty() {
         let slot = decoded.slots_used - 1;
         let what = "a long name without its short entry at the end";
-        decoded.flaws.push(Flaw {
-            invariant: 34,
-            slot,
-            what,
-        });
+        decoded.flaws.push(Flaw { invariant: 34, slot, what });
     }
     decoded
 }
@@ -332,7 +299,5 @@ fn long_name(
 
 /// Of the short name, as each slot of its long name has it.
 pub fn checksum(raw_short: &[u8]) -> u8 {
-    raw_short
-        .iter()
-        .fold(0, |sum: u8, &byte| sum.rotate_right(1).wrapping_add(byte))
+    raw_short.iter().fold(0, |sum: u8, &byte| sum.rotate_right(1).wrapping_add(byte))
 }

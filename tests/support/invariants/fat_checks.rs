@@ -41,9 +41,7 @@ fn check_first_entries(volume: &Volume, breaches: &mut Breaches) {
     breaches.require(10, zeroth & 0xFF == media, || {
         format!("media {media:#x}, but FAT[0] {zeroth:#x}")
     });
-    breaches.require(24, zeroth | 0xFF == ones, || {
-        format!("FAT[0] is {zeroth:#x}")
-    });
+    breaches.require(24, zeroth | 0xFF == ones, || format!("FAT[0] is {zeroth:#x}"));
     breaches.require(24, first == ones, || format!("FAT[1] is {first:#x}"));
 }
 
@@ -52,9 +50,7 @@ fn check_values(volume: &Volume, breaches: &mut Breaches) {
     let ones = volume.geometry.fat_type.ones();
     for (cluster, &value) in volume.fat.iter().enumerate().skip(2) {
         let legal = value == 0 || value == ones || volume.geometry.is_cluster(value);
-        breaches.require(25, legal, || {
-            format!("the FAT has {value:#x} for cluster {cluster}")
-        });
+        breaches.require(25, legal, || format!("the FAT has {value:#x} for cluster {cluster}"));
     }
 }
 
@@ -63,9 +59,8 @@ fn check_rest(bytes: &VolumeBytes, volume: &Volume, breaches: &mut Breaches) -> 
     let geometry = &volume.geometry;
     let rest = geometry.fat_position(0) + geometry.fat_bytes_needed();
     if let Some(position) = bytes.first_nonzero(rest, geometry.fat_position(1))? {
-        breaches.add(26, || {
-            format!("byte {position}, behind the last entry of the FAT, is not zero")
-        });
+        breaches
+            .add(26, || format!("byte {position}, behind the last entry of the FAT, is not zero"));
     }
     // An odd number of 12-bit entries ends in the middle of a byte.
     if geometry.fat_type == FatType::Fat12 && volume.fat.len() % 2 == 1 {

@@ -117,10 +117,7 @@ impl Geometry {
             return fail(4, format!("{} bytes per sector", boot.bytes_per_sector));
         }
         if !boot.sectors_per_cluster.is_power_of_two() {
-            return fail(
-                5,
-                format!("{} sectors per cluster", boot.sectors_per_cluster),
-            );
+            return fail(5, format!("{} sectors per cluster", boot.sectors_per_cluster));
         }
         if boot.reserved_sectors == 0 {
             return fail(6, "no reserved sectors".to_owned());
@@ -155,10 +152,7 @@ impl Geometry {
             // A length read from where FAT12/16 have other fields says that the length in use is
             // missing.
             let invariant = if boot.fat_sectors_16 == 0 { 11 } else { 13 };
-            return fail(
-                invariant,
-                format!("{fat_sectors} sectors per FAT leave no cluster"),
-            );
+            return fail(invariant, format!("{fat_sectors} sectors per FAT leave no cluster"));
         }
         Ok(Geometry {
             fat_type: FatType::of(cluster_count),
@@ -182,17 +176,11 @@ impl Geometry {
         if (self.fat_type == FatType::Fat32) != (boot.fat_sectors_16 == 0) {
             return fail(
                 12,
-                format!(
-                    "{} clusters, but the fields of another type",
-                    self.cluster_count
-                ),
+                format!("{} clusters, but the fields of another type", self.cluster_count),
             );
         }
         if self.fat_bytes_needed() > self.fat_sectors * self.bytes_per_sector {
-            return fail(
-                13,
-                format!("FAT too short for {} clusters", self.cluster_count),
-            );
+            return fail(13, format!("FAT too short for {} clusters", self.cluster_count));
         }
         if self.first_data_sector * self.bytes_per_sector > bytes.length() {
             return fail(1, "the file ends before the first cluster".to_owned());
@@ -200,10 +188,7 @@ impl Geometry {
         if self.cluster_count > MOST_CLUSTERS {
             return fail(
                 12,
-                format!(
-                    "{} clusters are more than are read here",
-                    self.cluster_count
-                ),
+                format!("{} clusters are more than are read here", self.cluster_count),
             );
         }
         Ok(())
@@ -233,11 +218,7 @@ impl Geometry {
         let (mut low, mut high) = (1, self.total_sectors);
         while low < high {
             let middle = low.midpoint(high);
-            if suffices(middle) {
-                high = middle
-            } else {
-                low = middle + 1
-            }
+            if suffices(middle) { high = middle } else { low = middle + 1 }
         }
         low
     }
@@ -260,11 +241,7 @@ impl Geometry {
 
     /// Byte in the boot sector of the fields from BS_DrvNum to BS_FilSysType.
     pub fn extended_at(&self) -> usize {
-        if self.fat_type == FatType::Fat32 {
-            64
-        } else {
-            36
-        }
+        if self.fat_type == FatType::Fat32 { 64 } else { 36 }
     }
 }
 

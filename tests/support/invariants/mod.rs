@@ -107,9 +107,7 @@ fn judge(bytes: &VolumeBytes, expect: &Expect, breaches: &mut Breaches) -> io::R
     };
     boot_checks::check_geometry(bytes, &boot, &geometry, expect, breaches);
     if let Err(breach) = geometry.usable(&boot, bytes) {
-        breaches.add(breach.invariant, || {
-            format!("{}; the rest is not judged", breach.what)
-        });
+        breaches.add(breach.invariant, || format!("{}; the rest is not judged", breach.what));
         return Ok(());
     }
     let volume = Volume::read(bytes, boot, geometry, breaches)?;
@@ -135,10 +133,7 @@ impl Breaches {
         let count = self.counts.entry(invariant).or_default();
         *count += 1;
         if *count <= Self::TOLD_PER_INVARIANT {
-            self.found.push(Breach {
-                invariant,
-                what: what(),
-            });
+            self.found.push(Breach { invariant, what: what() });
         }
     }
 
@@ -152,10 +147,7 @@ impl Breaches {
         for (invariant, count) in self.counts {
             if count > Self::TOLD_PER_INVARIANT {
                 let more = count - Self::TOLD_PER_INVARIANT;
-                self.found.push(Breach {
-                    invariant,
-                    what: format!("{more} more of this kind"),
-                });
+                self.found.push(Breach { invariant, what: format!("{more} more of this kind") });
             }
         }
         self.found.sort_by_key(|breach| breach.invariant);

@@ -18,10 +18,7 @@ fn check_chains(volume: &Volume, breaches: &mut Breaches) {
     let files = volume.entries.iter().filter(|entry| !entry.is_directory());
     let directories = volume.directories.iter().map(|directory| &directory.runs);
     let mut expected = 2;
-    for (index, runs) in directories
-        .chain(files.clone().map(|file| &file.runs))
-        .enumerate()
-    {
+    for (index, runs) in directories.chain(files.clone().map(|file| &file.runs)).enumerate() {
         let path = || match volume.directories.get(index) {
             Some(directory) => volume.directory_path(directory),
             None => files
@@ -35,9 +32,7 @@ fn check_chains(volume: &Volume, breaches: &mut Breaches) {
         breaches.require(30, first == expected, || {
             format!("{} starts at cluster {first}, not {expected}", path())
         });
-        breaches.require(30, runs.len() == 1, || {
-            format!("{} is in {} pieces", path(), runs.len())
-        });
+        breaches.require(30, runs.len() == 1, || format!("{} is in {} pieces", path(), runs.len()));
         expected = first + count;
     }
 }

@@ -39,17 +39,10 @@ fn check_label(volume: &Volume, expect: &Expect, breaches: &mut Breaches) {
     for directory in &volume.directories {
         let most = usize::from(directory.entry.is_none());
         breaches.require(18, directory.labels.len() <= most, || {
-            format!(
-                "{}: {} labels",
-                volume.directory_path(directory),
-                directory.labels.len()
-            )
+            format!("{}: {} labels", volume.directory_path(directory), directory.labels.len())
         });
     }
-    let label = volume
-        .directories
-        .first()
-        .and_then(|root| root.labels.first());
+    let label = volume.directories.first().and_then(|root| root.labels.first());
     let root_label = label.map_or(NO_NAME, |label| label.raw_short);
     breaches.require(18, *boot_label == root_label, || {
         format!(
@@ -59,9 +52,7 @@ fn check_label(volume: &Volume, expect: &Expect, breaches: &mut Breaches) {
         )
     });
     if let Some(wanted) = &expect.label {
-        let wanted_name = wanted
-            .as_ref()
-            .map(|name| format!("{name:<11}").into_bytes());
+        let wanted_name = wanted.as_ref().map(|name| format!("{name:<11}").into_bytes());
         let found = label.map(|label| label.raw_short.to_vec());
         breaches.require(18, found == wanted_name, || {
             format!("label {}, not {wanted:?}", root_label.escape_ascii())
@@ -91,19 +82,12 @@ fn check_label(volume: &Volume, expect: &Expect, breaches: &mut Breaches) {
 fn check_directory(volume: &Volume, directory: &Directory, breaches: &mut Breaches) {
     let path = || volume.directory_path(directory);
     let slots = directory.slots_used;
-    breaches.require(29, slots <= MOST_SLOTS, || {
-        format!("{}: {slots} slots or more", path())
-    });
+    breaches.require(29, slots <= MOST_SLOTS, || format!("{}: {slots} slots or more", path()));
     if !directory.is_fixed_root {
         let clusters: u64 = directory.runs.iter().map(|run| u64::from(run.count)).sum();
-        let needed = (u64::from(slots) * SLOT_BYTES)
-            .div_ceil(volume.geometry.cluster_bytes)
-            .max(1);
+        let needed = (u64::from(slots) * SLOT_BYTES).div_ceil(volume.geometry.cluster_bytes).max(1);
         breaches.require(29, clusters == needed, || {
-            format!(
-                "{}: {slots} slots in {clusters} clusters, not {needed}",
-                path()
-            )
+            format!("{}: {slots} slots in {clusters} clusters, not {needed}", path())
         });
     }
 
@@ -113,32 +97,22 @@ fn check_directory(volume: &Volume, directory: &Directory, breaches: &mut Breach
     let above = volume.directories[own.directory].entry;
     // The root is cluster 0 here even on FAT32, where it has a number.
     let parent = above.map_or(0, |above| volume.entries[above].first_cluster);
-    for (dot, name, cluster) in [
-        (&directory.dots[0], ".", own.first_cluster),
-        (&directory.dots[1], "..", parent),
-    ] {
+    for (dot, name, cluster) in
+        [(&directory.dots[0], ".", own.first_cluster), (&directory.dots[1], "..", parent)]
+    {
         let Some(dot) = dot else {
             breaches.add(32, || format!("{}: no {name} in its slot", path()));
             continue;
         };
         breaches.require(32, dot.first_cluster == cluster, || {
-            format!(
-                "{}: {name} is cluster {}, not {cluster}",
-                path(),
-                dot.first_cluster
-            )
+            format!("{}: {name} is cluster {}, not {cluster}", path(), dot.first_cluster)
         });
         let is_plain = dot.attributes == ATTRIBUTE_DIRECTORY && dot.case_bits == 0 && dot.size == 0;
         breaches.require(32, is_plain, || {
             format!("{}: {name} has attributes, case bits or a size", path())
         });
         let stamps = |entry: &Entry| {
-            (
-                entry.created,
-                entry.created_hundredths,
-                entry.accessed_date,
-                entry.written,
-            )
+            (entry.created, entry.created_hundredths, entry.accessed_date, entry.written)
         };
         breaches.require(32, stamps(dot) == stamps(own), || {
             format!("{}: {name} has other stamps", path())
@@ -169,19 +143,10 @@ fn check_length(volume: &Volume, entry: &Entry, breaches: &mut Breaches) {
     }
     let needed = u64::from(entry.size).div_ceil(volume.geometry.cluster_bytes);
     breaches.require(28, clusters == needed, || {
-        format!(
-            "{}: {} bytes in {clusters} clusters, not {needed}",
-            volume.path(entry),
-            entry.size
-        )
+        format!("{}: {} bytes in {clusters} clusters, not {needed}", volume.path(entry), entry.size)
     });
     breaches.require(28, (entry.size == 0) == (entry.first_cluster == 0), || {
-        format!(
-            "{}: {} bytes from cluster {}",
-            volume.path(entry),
-            entry.size,
-            entry.first_cluster
-        )
+        format!("{}: {} bytes from cluster {}", volume.path(entry), entry.size, entry.first_cluster)
     });
 }
 
@@ -204,9 +169,7 @@ fn check_long_name(entry: &Entry, path: impl Fn() -> String, breaches: &mut Brea
         });
         return;
     };
-    breaches.require(37, entry.case_bits == 0, || {
-        format!("{}: a long name and case bits", path())
-    });
+    breaches.require(37, entry.case_bits == 0, || format!("{}: a long name and case bits", path()));
     let is_forbidden =
         |unit: char| unit < ' ' || unit == '\u{FFFF}' || "\"*/:<>?\\|".contains(unit);
     breaches.require(37, !long.contains(is_forbidden), || {
@@ -265,10 +228,7 @@ fn check_stamps(
     path: impl Fn() -> String,
     breaches: &mut Breaches,
 ) {
-    let accessed = Stamp {
-        date: entry.accessed_date,
-        time: 0,
-    };
+    let accessed = Stamp { date: entry.accessed_date, time: 0 };
     let hundredths = entry.created_hundredths;
     breaches.require(38, hundredths < 200, || {
         format!("{}: created at {hundredths} hundredths", path())
@@ -280,14 +240,11 @@ fn check_stamps(
     ];
     for (what, stamp, more_seconds) in stamps {
         let Some(seconds) = stamp.seconds() else {
-            breaches.add(38, || {
-                format!("{}: {what} {:04x} {:04x}", path(), stamp.date, stamp.time)
-            });
+            breaches
+                .add(38, || format!("{}: {what} {:04x} {:04x}", path(), stamp.date, stamp.time));
             continue;
         };
-        let ceiling = expect
-            .epoch_ceiling
-            .map_or(u64::MAX, |ceiling| ceiling.max(FAT_EPOCH));
+        let ceiling = expect.epoch_ceiling.map_or(u64::MAX, |ceiling| ceiling.max(FAT_EPOCH));
         breaches.require(38, seconds + more_seconds <= ceiling, || {
             format!("{}: {what} after {ceiling}", path())
         });

@@ -48,24 +48,14 @@ impl Volume {
         let owned = vec![false; fat.len()];
         let offset = bytes.start();
         let (directories, entries) = (Vec::new(), Vec::new());
-        let mut volume = Volume {
-            offset,
-            boot,
-            geometry,
-            fat,
-            directories,
-            entries,
-            owned,
-        };
+        let mut volume = Volume { offset, boot, geometry, fat, directories, entries, owned };
         volume.read_tree(bytes, breaches)?;
         Ok(volume)
     }
 
     /// The value of a cluster's entry without the reserved bits of FAT32; 0 is a free cluster.
     pub fn next(&self, cluster: u32) -> u32 {
-        self.fat
-            .get(cluster as usize)
-            .map_or(0, |value| value & self.geometry.fat_type.ones())
+        self.fat.get(cluster as usize).map_or(0, |value| value & self.geometry.fat_type.ones())
     }
 
     pub fn free_clusters(&self) -> impl Iterator<Item = u32> {
@@ -84,9 +74,7 @@ impl Volume {
     }
 
     pub fn directory_path(&self, directory: &Directory) -> String {
-        directory
-            .entry
-            .map_or_else(|| "/".to_owned(), |entry| self.path(&self.entries[entry]))
+        directory.entry.map_or_else(|| "/".to_owned(), |entry| self.path(&self.entries[entry]))
     }
 
     /// The entry with this path, written as [`Volume::path`] writes it.
@@ -96,10 +84,8 @@ impl Volume {
 
     /// The directory of each entry that is one and could be read, by index of the entry.
     pub fn directories_by_entry(&self) -> HashMap<usize, &Directory> {
-        let with_entry = self
-            .directories
-            .iter()
-            .filter_map(|directory| Some((directory.entry?, directory)));
+        let with_entry =
+            self.directories.iter().filter_map(|directory| Some((directory.entry?, directory)));
         with_entry.collect()
     }
 
@@ -149,12 +135,7 @@ impl Volume {
             let entry = &self.entries[index];
             entry.is_directory() && !entry.runs.is_empty()
         };
-        self.directories[directory]
-            .entries
-            .clone()
-            .filter(is_readable)
-            .rev()
-            .collect()
+        self.directories[directory].entries.clone().filter(is_readable).rev().collect()
     }
 
     fn read_directory(
@@ -187,12 +168,7 @@ impl Volume {
         for flaw in decoded.flaws {
             let directory = &self.directories[index];
             breaches.add(flaw.invariant, || {
-                format!(
-                    "{}, slot {}: {}",
-                    self.directory_path(directory),
-                    flaw.slot,
-                    flaw.what
-                )
+                format!("{}, slot {}: {}", self.directory_path(directory), flaw.slot, flaw.what)
             });
         }
         for mut entry in decoded.entries {
@@ -226,10 +202,9 @@ impl Volume {
                 break;
             }
             let run_bytes = u64::from(run.count) * self.geometry.cluster_bytes;
-            contents.extend(bytes.read(
-                self.geometry.cluster_position(run.first),
-                run_bytes.min(missing),
-            )?);
+            contents.extend(
+                bytes.read(self.geometry.cluster_position(run.first), run_bytes.min(missing))?,
+            );
         }
         Ok(contents)
     }
@@ -244,33 +219,23 @@ impl Volume {
             if !self.geometry.is_cluster(cluster) {
                 return (
                     runs,
-                    Some(format!(
-                        "its chain leads to {cluster:#x}, which is no cluster"
-                    )),
+                    Some(format!("its chain leads to {cluster:#x}, which is no cluster")),
                 );
             }
             let next = self.next(cluster);
             if next == 0 {
-                return (
-                    runs,
-                    Some(format!("its chain leads to free cluster {cluster}")),
-                );
+                return (runs, Some(format!("its chain leads to free cluster {cluster}")));
             }
             if self.owned[cluster as usize] {
                 return (
                     runs,
-                    Some(format!(
-                        "its chain leads to cluster {cluster}, which has an owner"
-                    )),
+                    Some(format!("its chain leads to cluster {cluster}, which has an owner")),
                 );
             }
             self.owned[cluster as usize] = true;
             match runs.last_mut() {
                 Some(run) if run.first + run.count == cluster => run.count += 1,
-                _ => runs.push(Run {
-                    first: cluster,
-                    count: 1,
-                }),
+                _ => runs.push(Run { first: cluster, count: 1 }),
             }
             if next >= ones - 7 {
                 return (runs, None);
@@ -290,21 +255,13 @@ fn read_fat(bytes: &VolumeBytes, geometry: &Geometry) -> io::Result<Vec<u32>> {
             for number in 0..entry_count {
                 // The last even entry ends in a half byte, so both of its bytes exist.
                 let pair = u16_at(&table, number + number / 2);
-                let value = if number % 2 == 0 {
-                    pair & 0xFFF
-                } else {
-                    pair >> 4
-                };
+                let value = if number % 2 == 0 { pair & 0xFFF } else { pair >> 4 };
                 fat.push(u32::from(value));
             }
         }
         FatType::Fat16 => {
             let table = bytes.read(start, geometry.fat_bytes_needed())?;
-            fat.extend(
-                table
-                    .chunks_exact(2)
-                    .map(|entry| u32::from(u16_at(entry, 0))),
-            );
+            fat.extend(table.chunks_exact(2).map(|entry| u32::from(u16_at(entry, 0))));
         }
         FatType::Fat32 => {
             bytes.pieces(start, start + geometry.fat_bytes_needed(), |_, piece| {

@@ -19,11 +19,7 @@ impl VolumeBytes {
     pub fn open(image: &Path, start: u64) -> io::Result<VolumeBytes> {
         let mut file = File::open(image)?;
         let file_bytes = file.seek(SeekFrom::End(0))?;
-        Ok(VolumeBytes {
-            file,
-            start,
-            file_bytes,
-        })
+        Ok(VolumeBytes { file, start, file_bytes })
     }
 
     /// How many bytes the file has from the start of the volume on.
