@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::plan::Problems;
 use crate::sink::WriteError;
 use crate::source::Stopped;
+use crate::verify::VerifyError;
 
 /// Why there is no image.
 #[derive(Debug, Error)]
@@ -15,6 +16,9 @@ pub enum Error {
     /// The image could not be written as planned.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// The image was written, but it is not what was planned; it was thrown away.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
 }
 
 impl From<Stopped> for Error {

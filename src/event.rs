@@ -10,6 +10,11 @@ pub enum Stage {
         /// Bytes of the image.
         total_bytes: u64,
     },
+    /// The image is compared with its source; [`Observer::advance`] counts bytes of contents.
+    Verify {
+        /// Bytes of all contents.
+        total_bytes: u64,
+    },
 }
 
 /// Kinds of facts that do not stop a build but that its user should know.

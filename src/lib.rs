@@ -7,11 +7,13 @@
 //! 2. [`plan::Plan::new`]: every decision; from here on only reading and writing can fail.
 //! 3. [`image::Image::of`]: the plan as segments that touch and cover the image.
 //! 4. [`sink::write`]: the segments go to a file or a stream.
-//! 5. [`report`]: what was done, for people and for programs.
+//! 5. [`verify`]: is it what was planned? Only then does a file get its name.
+//! 6. [`report`]: what was done, for people and for programs.
 //!
 //! ```no_run
 //! use mkfatimg::plan::request::{Format, Free, ImageSize, Names, Times};
 //! use mkfatimg::source::{Place, Sources};
+//! use mkfatimg::verify::Depth;
 //!
 //! let request = mkfatimg::Request {
 //!     sources: Sources {
@@ -25,7 +27,7 @@
 //!     times: Times::default(),
 //! };
 //! let output = mkfatimg::sink::Output::at("out.img".as_ref())?;
-//! let report = mkfatimg::build(&request, &output, &())?;
+//! let report = mkfatimg::build(&request, &output, Depth::Structure, &())?;
 //! println!("{}", mkfatimg::report::human::summary(&report));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -42,6 +44,7 @@ pub mod report;
 pub mod sink;
 pub mod source;
 pub mod units;
+pub mod verify;
 
 pub use error::Error;
 pub use plan::{Plan, Request};
@@ -50,6 +53,7 @@ pub use report::Report;
 use event::Observer;
 use image::Image;
 use sink::Output;
+use verify::Depth;
 
 /// Scans the sources and decides everything; writes nothing.
 ///
@@ -60,20 +64,35 @@ pub fn plan(request: &Request, watch: &dyn Observer) -> Result<Plan, Error> {
     Ok(Plan::new(tree, request)?)
 }
 
-/// Writes a planned image. A file has its name only when all of it is there.
+/// Writes a planned image and looks at it, a file at least as closely as at its structure; a
+/// stream cannot be read back. A file has its name only when all of it is there and right.
 ///
 /// # Errors
-/// When a read or a write fails, the source has changed, or `watch` asks to stop.
-pub fn write(plan: Plan, output: &Output, watch: &dyn Observer) -> Result<Report, Error> {
+/// When a read or a write fails, the source has changed, the image is not what was planned, or
+/// `watch` asks to stop.
+pub fn write(
+    plan: Plan,
+    output: &Output,
+    depth: Depth,
+    watch: &dyn Observer,
+) -> Result<Report, Error> {
     let written = sink::write(Image::of(&plan), output, watch)?;
+    let verified =
+        written.file().map(|file| verify::run(&plan, file, depth, watch).map(|()| depth));
+    let verified = verified.transpose()?;
     let outcome = written.publish()?;
-    Ok(Report::written(plan, output.name(), outcome))
+    Ok(Report::written(plan, output.name(), outcome, verified))
 }
 
 /// [`plan()`], then [`write()`].
 ///
 /// # Errors
 /// Those of either.
-pub fn build(request: &Request, output: &Output, watch: &dyn Observer) -> Result<Report, Error> {
-    write(plan(request, watch)?, output, watch)
+pub fn build(
+    request: &Request,
+    output: &Output,
+    depth: Depth,
+    watch: &dyn Observer,
+) -> Result<Report, Error> {
+    write(plan(request, watch)?, output, depth, watch)
 }

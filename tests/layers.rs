@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A module, the modules of this crate that it may use, and the crates.
-const TABLE: [(&str, &[&str], &[&str]); 12] = [
+const TABLE: [(&str, &[&str], &[&str]); 13] = [
     ("units", &[], &[]),
     ("printable", &[], &[]),
     ("event", &[], &[]),
@@ -16,28 +16,37 @@ const TABLE: [(&str, &[&str], &[&str]); 12] = [
     ("image", &["plan", "fat", "source"], &[]),
     ("sink", &["image", "source", "event", "printable"], &["rustix", "tempfile", "thiserror"]),
     (
+        "verify",
+        &["plan", "fat", "source", "event", "printable"],
+        &["fatfs", "fscommon", "log", "rustix", "thiserror"],
+    ),
+    (
         "report",
-        &["plan", "image", "sink", "source", "event", "printable"],
+        &["plan", "image", "sink", "source", "event", "printable", "verify"],
         &["serde", "serde_json", "humansize"],
     ),
-    ("error", &["plan", "sink", "source"], &["thiserror"]),
+    ("error", &["plan", "sink", "source", "verify"], &["thiserror"]),
     (
         "cli",
-        &["error", "event", "fat", "plan", "printable", "report", "sink", "source"],
+        &["error", "event", "fat", "plan", "printable", "report", "sink", "source", "verify"],
         &["clap", "anyhow", "indicatif", "jiff", "signal_hook"],
     ),
-    ("lib", &["error", "event", "image", "plan", "report", "sink", "source"], &[]),
+    ("lib", &["error", "event", "image", "plan", "report", "sink", "source", "verify"], &[]),
 ];
 
 /// Of a lower module, the parts that an upper one may use, where not all of it.
-const PARTS: [(&str, &str, &[&str]); 2] = [
+const PARTS: [(&str, &str, &[&str]); 3] = [
+    ("verify", "source", &["content", "NodeId", "Stopped"]),
     ("image", "source", &["NodeId"]),
     // The sink opens contents; it knows no more of trees than which content is meant.
     ("sink", "source", &["content", "NodeId", "Tree"]),
 ];
 
 /// The one module that may use a crate.
-const ONLY_IN: [(&str, &str); 4] = [
+const ONLY_IN: [(&str, &str); 7] = [
+    ("fatfs", "src/verify/readback.rs"),
+    ("fscommon", "src/verify/readback.rs"),
+    ("log", "src/verify/readback.rs"),
     ("indicatif", "src/cli/progress.rs"),
     ("signal_hook", "src/cli/signals.rs"),
     ("humansize", "src/report/human.rs"),

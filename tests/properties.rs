@@ -16,6 +16,7 @@ use mkfatimg::plan::{Blame, Plan};
 use mkfatimg::report::Report;
 use mkfatimg::sink::Output;
 use mkfatimg::source::{Place, Sources};
+use mkfatimg::verify::Depth;
 use proptest::prelude::*;
 use support::{Expect, TREE_SECONDS, assert_sound, invariants, scratch, set_times};
 
@@ -197,7 +198,7 @@ proptest! {
         let planned = Report::planned(plan);
         let (regions, totals) = (planned.regions(), *planned.plan.totals());
         let image = folder.path().join("image");
-        let report = mkfatimg::write(planned.plan, &Output::at(&image).unwrap(), &()).unwrap();
+        let report = mkfatimg::write(planned.plan, &Output::at(&image).unwrap(), Depth::Contents, &()).unwrap();
         assert_sound(&image, &expect);
         prop_assert_eq!(report.regions(), regions);
         prop_assert_eq!(report.plan.totals(), &totals);
@@ -228,7 +229,7 @@ proptest! {
         let wish = (ImageSize::Auto, Free::default(), Format::default(), false);
         let image = folder.path().join("image");
         let request = request(&source, &wish, names);
-        let report = mkfatimg::build(&request, &Output::at(&image).unwrap(), &()).unwrap();
+        let report = mkfatimg::build(&request, &Output::at(&image).unwrap(), Depth::Contents, &()).unwrap();
         assert_sound(&image, &Expect::default());
         let volume = invariants::read(&image, 0).unwrap();
         prop_assert_eq!(volume.entries.len(), report.plan.tree().len() - 1);
@@ -244,7 +245,7 @@ proptest! {
             set_times(&source, TREE_SECONDS);
             let image = folder.path().join(format!("image {backwards}"));
             let request = request(&source, &wish, Names::default());
-            mkfatimg::build(&request, &Output::at(&image).unwrap(), &()).unwrap();
+            mkfatimg::build(&request, &Output::at(&image).unwrap(), Depth::Contents, &()).unwrap();
             fs::read(&image).unwrap()
         }).collect();
         prop_assert!(images[0] == images[1]);

@@ -20,11 +20,13 @@ use crate::fat::label::Label;
     max_term_width = 100,
     after_help = "Sizes: 5G and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes.\n\
         Exit status: 0 done, 1 the system refused a read or write, 2 usage, 3 does not fit or is\n\
-        not legal FAT, 4 the source holds what FAT cannot or changed while it was read.",
+        not legal FAT, 4 the source holds what FAT cannot or changed while it was read, 5 the finished\n\
+        image was not what was planned.",
     after_long_help = "Sizes: 5G and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes.\n\n\
         Exit status: 0 done; 1 the system refused a read or write; 2 usage; 3 the source does not \
         fit, or the volume would not be legal FAT; 4 the source holds what FAT cannot, or changed \
-        while it was read. When several reasons meet, the highest counts.\n\n\
+        while it was read; 5 the finished image was not what was planned. When several reasons meet, the \
+        highest counts.\n\n\
         Environment: SOURCE_DATE_EPOCH, in seconds since 1970, is the latest time that the image \
         holds: newer times are set to it, older ones stay.\n\n\
         Examples:\n  \
@@ -192,6 +194,13 @@ pub(crate) struct Args {
     /// Reserve room for the whole image first instead of leaving holes
     #[arg(long, help_heading = "Output")]
     pub(crate) preallocate: bool,
+
+    /// Read the finished image back with an independent reader and compare it with the source
+    ///
+    /// The structure of an image file is always checked. This compares names, times and every byte
+    /// too, before the image gets its name.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) verify: bool,
 
     /// Accepted for scripts; image files are replaced without it
     #[arg(long, help_heading = "Output")]

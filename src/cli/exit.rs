@@ -5,6 +5,7 @@ use std::process;
 use crate::Error;
 use crate::plan::Blame;
 use crate::sink::WriteError;
+use crate::verify::VerifyError;
 
 /// Exit status. The numbers are part of the command's interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(crate) enum ExitCode {
     Format = 3,
     /// The source holds what FAT cannot, or changed while it was read.
     Source = 4,
+    /// The finished image was not what was planned.
+    Verification = 5,
 }
 
 impl ExitCode {
@@ -31,6 +34,8 @@ impl ExitCode {
             },
             Error::Write(WriteError::Content(_)) => Self::Source,
             Error::Write(WriteError::Output(_) | WriteError::Stopped) => Self::System,
+            Error::Verify(VerifyError::Differs(_)) => Self::Verification,
+            Error::Verify(VerifyError::Read(_) | VerifyError::Stopped) => Self::System,
         }
     }
 }

@@ -17,6 +17,7 @@ use clap::{CommandFactory, Parser};
 use crate::plan::{Plan, Problems, Remedy};
 use crate::report::{Report, human, json};
 use crate::sink::Output;
+use crate::verify::{Depth, VerifyError};
 use crate::{Error, Request};
 use args::Args;
 use exit::ExitCode;
@@ -102,7 +103,10 @@ fn carry_out(args: &Args, prepared: &Prepared, progress: &Progress<'_>) -> Resul
     progress.clear();
     tell_notices(args, &plan);
     match &prepared.output {
-        Some(output) if !args.dry_run => crate::write(plan, output, progress),
+        Some(output) if !args.dry_run => {
+            let depth = if args.verify { Depth::Contents } else { Depth::Structure };
+            crate::write(plan, output, depth, progress)
+        }
         _ => Ok(Report::planned(plan)),
     }
 }
@@ -148,7 +152,19 @@ fn tell_error(args: &Args, error: &Error) {
                 print(&json::refusal(problems));
             }
         }
-        Error::Write(_) => {
+        Error::Verify(VerifyError::Differs(findings)) => {
+            for finding in findings.kept() {
+                complain(&format!("image check: {finding}"));
+            }
+            complain(&format!(
+                "{error}: {} faults; it was thrown away. Memory, storage or mkfatimg is at fault",
+                findings.count()
+            ));
+            if args.json {
+                print(&json::wrong(findings));
+            }
+        }
+        Error::Write(_) | Error::Verify(_) => {
             complain(&error.to_string());
             if args.json {
                 print(&json::failure(&error.to_string()));

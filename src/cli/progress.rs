@@ -109,6 +109,10 @@ fn bar(stage: Stage, done: u64) -> ProgressBar {
             ProgressBar::new(total_bytes),
             "writing [{bar:30}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
         ),
+        Stage::Verify { total_bytes } => (
+            ProgressBar::new(total_bytes),
+            "comparing [{bar:30}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+        ),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template(template) {
@@ -121,9 +125,11 @@ fn bar(stage: Stage, done: u64) -> ProgressBar {
 fn line(stage: Stage, done: u64) -> String {
     match stage {
         Stage::Scan => format!("scanning: {done} entries"),
-        Stage::Write { total_bytes } => {
-            let percent = u128::from(done) * 100 / u128::from(total_bytes.max(1));
-            format!("writing: {percent} %")
-        }
+        Stage::Write { total_bytes } => format!("writing: {} %", percent(done, total_bytes)),
+        Stage::Verify { total_bytes } => format!("comparing: {} %", percent(done, total_bytes)),
     }
+}
+
+fn percent(done: u64, total: u64) -> u128 {
+    u128::from(done) * 100 / u128::from(total.max(1))
 }

@@ -40,7 +40,9 @@ pub(super) fn output(args: &Args) -> Result<Option<Output>> {
     if args.json && path.as_os_str() == "-" && !args.dry_run {
         bail!("--json and the image cannot both go to standard output; name a file for the image");
     }
-    for (given, flag) in [(args.sync, "--sync"), (args.preallocate, "--preallocate")] {
+    let for_files =
+        [(args.sync, "--sync"), (args.preallocate, "--preallocate"), (args.verify, "--verify")];
+    for (given, flag) in for_files {
         if given && stream {
             bail!("{flag} is for image files; {} is a stream", output.name());
         }

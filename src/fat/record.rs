@@ -5,7 +5,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::attr::Attributes;
 use super::label::Label;
-use super::name::UNITS_PER_PART;
+use super::name::{MAX_UNITS, UNITS_PER_PART};
 use super::short::ShortName;
 use super::time::DosTime;
 
@@ -166,6 +166,131 @@ fn encode_part(units: &[u16], order: u8, checksum: u8) -> [u8; RECORD_BYTES] {
     })
 }
 
+/// A record as found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundRecord {
+    /// First byte 00: no record from here on.
+    End,
+    /// First byte E5.
+    Deleted,
+    /// A part of a long name.
+    Long(FoundPart),
+    /// A file, a directory or the label.
+    Short(FoundEntry),
+}
+
+/// A part of a long name as found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundPart {
+    /// 1 for the first part of the name.
+    pub order: u8,
+    /// Whether no part with a higher order follows; it stands first.
+    pub is_last: bool,
+    /// Of the short name.
+    pub checksum: u8,
+    /// The units, terminator and padding among them.
+    pub units: [u16; UNITS_PER_PART],
+    /// Whether type and first cluster are zero and the attributes 0F exactly.
+    pub is_clean: bool,
+}
+
+/// A short record as found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundEntry {
+    /// The eleven bytes.
+    pub name: ShortName,
+    /// `DIR_Attr`.
+    pub attributes: u8,
+    /// `DIR_NTRes`.
+    pub case_bits: u8,
+    /// `DIR_CrtTimeTenth`.
+    pub created_tens_of_ms: u8,
+    /// `DIR_CrtDate` and `DIR_CrtTime`.
+    pub created: DosTime,
+    /// `DIR_LstAccDate`.
+    pub accessed_date: u16,
+    /// `DIR_WrtDate` and `DIR_WrtTime`.
+    pub written: DosTime,
+    /// `DIR_FstClusHI` and `DIR_FstClusLO`.
+    pub first_cluster: u32,
+    /// `DIR_FileSize`.
+    pub size_bytes: u32,
+}
+
+impl FoundEntry {
+    /// Whether the directory bit is set.
+    pub fn is_directory(&self) -> bool {
+        self.attributes & Attributes::DIRECTORY.bits() != 0
+    }
+
+    /// Whether the label bit is set.
+    pub fn is_label(&self) -> bool {
+        self.attributes & Attributes::LABEL.bits() != 0
+    }
+}
+
+/// Reads a record.
+pub fn decode(record: &[u8; RECORD_BYTES]) -> FoundRecord {
+    let [first, ..] = *record;
+    let short: ShortRecord = zerocopy::transmute!(*record);
+    match first {
+        0x00 => return FoundRecord::End,
+        0xE5 => return FoundRecord::Deleted,
+        _ => {}
+    }
+    // The upper two bits are reserved and may be anything (specification, "Validating").
+    if short.attributes & 0x3F == Attributes::LONG_NAME.bits() {
+        let long: LongRecord = zerocopy::transmute!(*record);
+        let mut units = [0; UNITS_PER_PART];
+        let found = long.units_low.iter().chain(&long.units_middle).chain(&long.units_high);
+        for (to, from) in units.iter_mut().zip(found) {
+            *to = from.get();
+        }
+        return FoundRecord::Long(FoundPart {
+            order: long.order & !LAST_PART,
+            is_last: long.order & LAST_PART != 0,
+            checksum: long.checksum,
+            units,
+            is_clean: long.attributes == Attributes::LONG_NAME.bits()
+                && long.part_type == 0
+                && long.first_cluster.get() == 0,
+        });
+    }
+    let stamp = |date: U16, time: U16| DosTime { date: date.get(), time: time.get() };
+    FoundRecord::Short(FoundEntry {
+        name: ShortName::from_bytes(short.name),
+        attributes: short.attributes,
+        case_bits: short.case_bits,
+        created_tens_of_ms: short.created_tens_of_ms,
+        created: stamp(short.created_date, short.created_time),
+        accessed_date: short.accessed_date.get(),
+        written: stamp(short.written_date, short.written_time),
+        first_cluster: u32::from(short.first_cluster_high.get()) << 16
+            | u32::from(short.first_cluster_low.get()),
+        size_bytes: short.size_bytes.get(),
+    })
+}
+
+/// The long name of `parts`, which stand in the order of the disk before the short name `short`.
+/// `None` when they do not belong together or do not make a name.
+pub fn join_parts(parts: &[FoundPart], short: ShortName) -> Option<String> {
+    let (last, _) = parts.split_first()?;
+    let checksum = short.checksum();
+    let orders = (1..=u8::try_from(parts.len()).ok()?).rev();
+    let in_order = parts
+        .iter()
+        .zip(orders)
+        .all(|(part, order)| part.order == order && part.checksum == checksum && part.is_clean);
+    let one_last = last.is_last && parts.iter().skip(1).all(|part| !part.is_last);
+    let all = parts.iter().rev().flat_map(|part| part.units);
+    let mut padding = all.clone().skip_while(|unit| *unit != 0).skip(1);
+    let units: Vec<u16> = all.take_while(|unit| *unit != 0).collect();
+    // A last part without a unit of the name would be one too many.
+    let fills = units.len() > (parts.len() - 1) * UNITS_PER_PART;
+    let whole = in_order && one_last && fills && padding.all(|unit| unit == 0xFFFF);
+    String::from_utf16(&units).ok().filter(|_| whole && units.len() <= MAX_UNITS)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
@@ -215,5 +340,32 @@ mod tests {
             parts,
             [*b"\x411\x002\x003\x004\x005\0\x0F\0\x2D6\x007\x008\x009\0.\x001\0\0\x002\x003\0"]
         );
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        let FoundRecord::Short(found) = decode(&entry().encode()) else {
+            panic!("no short record")
+        };
+        assert_eq!(found.name, entry().name);
+        assert_eq!((found.attributes, found.case_bits), (0x20, 0x18));
+        assert_eq!((found.created, found.written), (entry().stamp, entry().stamp));
+        assert_eq!((found.first_cluster, found.size_bytes), (0x0012_3456, 0x0403_0201));
+        let short = ShortName::from_bytes(*b"LONGNA~1   ");
+        for len in [1, 12, 13, 14, 26, 255] {
+            let name = "é".repeat(len);
+            let found = |record: &[u8; RECORD_BYTES]| match decode(record) {
+                FoundRecord::Long(part) => part,
+                other => panic!("{other:?}"),
+            };
+            let mut parts: Vec<FoundPart> = encode_long(&name, short).iter().map(found).collect();
+            assert_eq!(join_parts(&parts, short), Some(name));
+            assert_eq!(join_parts(&parts, ShortName::from_bytes(*b"OTHER      ")), None);
+            parts[0].is_last = false;
+            assert_eq!(join_parts(&parts, short), None);
+        }
+        assert_eq!(decode(&[0; 32]), FoundRecord::End);
+        assert_eq!(decode(&[0xE5; 32]), FoundRecord::Deleted);
+        assert_eq!(join_parts(&[], short), None);
     }
 }

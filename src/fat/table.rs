@@ -100,6 +100,60 @@ impl Entries<'_> {
     }
 }
 
+/// What an entry of a FAT says of its cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// Nothing owns it.
+    Free,
+    /// The chain goes on in this cluster, which need not be one of the volume.
+    Next(u32),
+    /// The chain ends.
+    End,
+    /// The medium is bad there.
+    Bad,
+}
+
+impl Link {
+    /// What `entry`, as stored but for the four bits that FAT32 reserves, means.
+    pub fn of(kind: FatKind, entry: u32) -> Self {
+        let end_mark = kind.end_mark();
+        let entry = entry & end_mark;
+        match end_mark - entry {
+            _ if entry == 0 => Self::Free,
+            0..=7 => Self::End,
+            8 => Self::Bad,
+            _ => Self::Next(entry),
+        }
+    }
+}
+
+/// Bytes in which the FATs of all types have whole entries.
+pub const WINDOW_UNIT_BYTES: usize = 12;
+
+/// The entries in a window of a FAT that begins at a multiple of [`WINDOW_UNIT_BYTES`], with the
+/// bits that FAT32 reserves. A last entry that is cut, which is none of the volume, is read as if
+/// zeros followed.
+pub fn decode(kind: FatKind, window: &[u8]) -> impl Iterator<Item = u32> {
+    let (twelve, sixteen, thirty_two) = match kind {
+        FatKind::Fat12 => (window, &[][..], &[][..]),
+        FatKind::Fat16 => (&[][..], window, &[][..]),
+        FatKind::Fat32 => (&[][..], &[][..], window),
+    };
+    let pairs = twelve.chunks(3).flat_map(|chunk| {
+        let [a, b, c] = match *chunk {
+            [a, b, c] => [a, b, c],
+            [a, b] => [a, b, 0],
+            [a] => [a, 0, 0],
+            _ => [0; 3],
+        };
+        let pair = u32::from_le_bytes([a, b, c, 0]);
+        [pair & 0xFFF, pair >> 12].into_iter().take(chunk.len().min(2))
+    });
+    let halves = sixteen.as_chunks::<2>().0.iter().map(|half| u32::from(u16::from_le_bytes(*half)));
+    let words = thirty_two.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
+    pairs.chain(halves).chain(words)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
@@ -156,5 +210,40 @@ mod tests {
         assert_eq!(Chains::new(FatKind::Fat12, 0xF8, &[2]).used_bytes(), 5);
         assert_eq!(Chains::new(FatKind::Fat16, 0xF8, &[2, 9]).used_bytes(), 20);
         assert_eq!(Chains::new(FatKind::Fat32, 0xF8, &[2]).used_bytes(), 12);
+    }
+
+    #[test]
+    fn what_is_filled_in_is_decoded() {
+        let ends: Vec<u32> = (2..3000).filter(|cluster| cluster % 5 < 2).collect();
+        for kind in FatKind::ALL {
+            let bytes = whole(kind, &ends, 3000 * usize::try_from(kind.entry_bits()).unwrap() / 8);
+            let entries: Vec<u32> = decode(kind, &bytes).collect();
+            assert_eq!(entries.len(), 3000);
+            assert_eq!(entries[0], kind.end_mark() - 7);
+            for (cluster, entry) in (2..).zip(&entries[2..]) {
+                let expected = match ends.binary_search(&cluster) {
+                    Ok(_) => Link::End,
+                    Err(place) if place == ends.len() => Link::Free,
+                    Err(_) => Link::Next(cluster + 1),
+                };
+                assert_eq!(Link::of(kind, *entry), expected, "{kind} {cluster}");
+            }
+        }
+    }
+
+    #[test]
+    fn marks_are_told_apart() {
+        for (entry, link) in [
+            (0, Link::Free),
+            (1, Link::Next(1)),
+            (0xFF6, Link::Next(0xFF6)),
+            (0xFF7, Link::Bad),
+            (0xFF8, Link::End),
+            (0xFFF, Link::End),
+        ] {
+            assert_eq!(Link::of(FatKind::Fat12, entry), link);
+        }
+        assert_eq!(Link::of(FatKind::Fat32, 0xF000_0000), Link::Free);
+        assert_eq!(Link::of(FatKind::Fat32, 0x1FFF_FFF7), Link::Bad);
     }
 }

@@ -50,6 +50,23 @@ impl DosTime {
         }
     }
 
+    /// Whether it is a day of the calendar and a time of day. A date of zero is none.
+    pub fn is_real(self) -> bool {
+        let (month, day) = (self.date >> 5 & 0x0F, self.date & 0x1F);
+        let year = self.year();
+        let leap =
+            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+        let days = match month {
+            2 if leap => 29,
+            2 => 28,
+            4 | 6 | 9 | 11 => 30,
+            1..=12 => 31,
+            _ => 0,
+        };
+        let (hour, minute, half) = (self.time >> 11, self.time >> 5 & 0x3F, self.time & 0x1F);
+        (1..=days).contains(&day) && hour < 24 && minute < 60 && half < 30
+    }
+
     /// The year, 1980 to 2107.
     pub fn year(self) -> u16 {
         1980 + (self.date >> 9)
@@ -76,5 +93,17 @@ mod tests {
         assert_eq!(stamp(1979, 12, 31, 23, 59, 59), DosTime::EARLIEST);
         assert_eq!(stamp(-9999, 1, 1, 0, 0, 0), DosTime::EARLIEST);
         assert_eq!(stamp(2108, 1, 1, 0, 0, 0), DosTime::LATEST);
+    }
+
+    #[test]
+    fn days_that_do_not_exist_are_no_dates() {
+        assert!(DosTime::EARLIEST.is_real() && DosTime::LATEST.is_real());
+        assert!(stamp(2000, 2, 29, 0, 0, 0).is_real());
+        assert!(!stamp(2100, 2, 29, 0, 0, 0).is_real());
+        assert!(!stamp(2023, 2, 29, 0, 0, 0).is_real());
+        assert!(!stamp(2023, 4, 31, 0, 0, 0).is_real());
+        assert!(!DosTime { date: 0, time: 0 }.is_real());
+        assert!(!DosTime { date: 0x0021, time: 30 }.is_real());
+        assert!(!DosTime { date: 0x0021, time: 24 << 11 }.is_real());
     }
 }

@@ -11,6 +11,7 @@ use super::{Report, region_name};
 use crate::event::{Notice, NoticeKind};
 use crate::plan::Plan;
 use crate::printable;
+use crate::verify::Depth;
 
 /// What FAT has no place for; told on request, since nobody can do anything about it.
 pub const NOT_STORED: &str = "owners, permissions, extended attributes and the identity of hard links are not stored: FAT has no place for them";
@@ -40,6 +41,9 @@ pub fn summary(report: &Report) -> String {
         }
         if outcome.hole_bytes > 0 {
             let _ = write!(text, "; {} zero", format_size(outcome.hole_bytes, BINARY));
+        }
+        if written.verified == Some(Depth::Contents) {
+            text.push_str("; read back and equal to the source");
         }
     }
     text

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{Report, region_name};
 use crate::event::Notice;
 use crate::plan::{Blame, Problems};
+use crate::verify::{Depth, Findings};
 
 /// The document's version.
 pub const SCHEMA: u32 = 1;
@@ -89,6 +90,7 @@ struct WrittenFacts {
     bytes: u64,
     hole_bytes: u64,
     seconds: f64,
+    verified: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -108,6 +110,7 @@ pub fn success(report: &Report) -> String {
             bytes: written.outcome.written_bytes,
             hole_bytes: written.outcome.hole_bytes,
             seconds: written.outcome.elapsed.as_secs_f64(),
+            verified: written.verified.map(Depth::id),
         }),
         ..empty()
     })
@@ -124,6 +127,16 @@ pub fn refusal(problems: &Problems) -> String {
         problems: problems.0.iter().map(fact).collect(),
         ..empty()
     })
+}
+
+/// The document of an image that was thrown away because it was not what was planned.
+pub fn wrong(findings: &Findings) -> String {
+    let problems = findings
+        .kept()
+        .iter()
+        .map(|finding| ProblemFacts { blame: "image", text: finding.to_string() })
+        .collect();
+    render(&Document { status: "wrong", problems, ..empty() })
 }
 
 /// The document of a build that failed otherwise.

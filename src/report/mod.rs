@@ -7,6 +7,7 @@ use crate::image::{Image, Region};
 use crate::plan::Plan;
 use crate::sink::Outcome;
 use crate::source::NodeId;
+use crate::verify::Depth;
 
 /// How many of the largest files a report names.
 const LARGEST: usize = 10;
@@ -27,6 +28,8 @@ pub struct WrittenTo {
     pub output: String,
     /// What was written.
     pub outcome: Outcome,
+    /// How closely it was looked at before it got its name.
+    pub verified: Option<Depth>,
 }
 
 /// A part of the volume and how much of the image it takes.
@@ -42,8 +45,8 @@ pub struct RegionExtent {
 
 impl Report {
     /// Of an image that was written.
-    pub fn written(plan: Plan, output: String, outcome: Outcome) -> Self {
-        Self { plan, written: Some(WrittenTo { output, outcome }) }
+    pub fn written(plan: Plan, output: String, outcome: Outcome, verified: Option<Depth>) -> Self {
+        Self { plan, written: Some(WrittenTo { output, outcome, verified }) }
     }
 
     /// Of a plan.

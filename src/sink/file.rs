@@ -57,6 +57,10 @@ impl NewFile {
         }
     }
 
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Nothing is to be written any more.
     pub(super) fn complete(&self) -> Result<(), OutputError> {
         if self.output.sync {

@@ -12,6 +12,7 @@ mod file;
 pub mod output;
 mod stream;
 
+use std::fs::File;
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
@@ -68,6 +69,11 @@ pub struct Written {
 }
 
 impl Written {
+    /// The file, to be read back; `None` for a stream.
+    pub fn file(&self) -> Option<&File> {
+        self.file.as_ref().map(NewFile::file)
+    }
+
     /// Gives the image its name; what had it before is replaced.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //! is made, and programs of others.
 #![allow(dead_code, unused_imports, unreachable_pub)]
 
+pub mod damage;
 pub mod invariants;
 
 use std::ffi::OsStr;

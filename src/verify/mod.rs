@@ -1,0 +1,148 @@
+//! Is the image what was planned? Reads bytes only; knows nothing of how they were written, and
+//! uses none of the code that did.
+//!
+//! | Room | Purpose |
+//! |---|---|
+//! | [`structure`] | the volume in itself: chains, records, copies, counts |
+//! | `chains` | a FAT as runs of clusters, each with one owner |
+//! | `directory` | the records of one directory |
+//! | [`readback`] | the volume through a foreign reader, against the plan and the source |
+//! | `window` | a read-only device that notes what is fetched |
+//! | [`finding`] | what can be wrong |
+//! | [`bytes`] | where an image's bytes come from |
+
+pub mod bytes;
+mod chains;
+mod directory;
+pub mod finding;
+pub mod readback;
+pub mod structure;
+mod window;
+
+use std::fs::File;
+use std::io;
+
+use thiserror::Error;
+
+pub use finding::{Fault, Finding, Findings};
+
+use crate::event::{Observer, Stage};
+use crate::fat::boot::{BOOT_SECTOR_BYTES, encode_reserved_area};
+use crate::plan::Plan;
+use crate::source::Stopped;
+use bytes::ImageBytes;
+use structure::Survey;
+
+/// How closely an image is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// The volume in itself, and its figures against the plan.
+    Structure,
+    /// Every name, time and byte too, through a foreign reader, against plan and source.
+    Contents,
+}
+
+impl Depth {
+    /// A name for programs.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Structure => "structure",
+            Self::Contents => "contents",
+        }
+    }
+}
+
+/// An image that is not what was planned, or cannot be looked at.
+#[derive(Debug, Error)]
+pub enum VerifyError {
+    /// The image cannot be read.
+    #[error("the image cannot be read back: {0}")]
+    Read(#[from] io::Error),
+    /// The watcher asked to stop.
+    #[error("stopped; no image was written")]
+    Stopped,
+    /// At least one thing is wrong.
+    #[error("the image is not what was planned")]
+    Differs(Findings),
+}
+
+/// Looks at the image of `plan` in `file`.
+///
+/// # Errors
+/// When anything is wrong.
+pub fn run(
+    plan: &Plan,
+    file: &File,
+    depth: Depth,
+    watch: &dyn Observer,
+) -> Result<(), VerifyError> {
+    let mut findings = Findings::default();
+    if let Some(survey) = structure::check(file, &mut findings)? {
+        compare_figures(plan, &survey, &mut findings);
+        compare_boot_sector(plan, file, &mut findings)?;
+        check_free_area(plan, file, &mut findings)?;
+        // The foreign reader is not asked about volumes that could lead it astray.
+        if depth == Depth::Contents && findings.is_empty() {
+            watch.stage(Stage::Verify { total_bytes: plan.totals().content_bytes });
+            readback::compare(plan, file, watch, &mut findings)
+                .map_err(|Stopped| VerifyError::Stopped)?;
+        }
+    }
+    if findings.is_empty() { Ok(()) } else { Err(VerifyError::Differs(findings)) }
+}
+
+/// The volume's own figures against those of the plan.
+fn compare_figures(plan: &Plan, survey: &Survey, findings: &mut Findings) {
+    let boot = &survey.boot;
+    let facts = plan.facts();
+    let planned_label = facts.label.map(|label| label.bytes());
+    let totals = plan.totals();
+    let mut differs = |what, planned: String, found: String| {
+        if planned != found {
+            findings.add("volume", Fault::NotAsPlanned { what, planned, found });
+        }
+    };
+    differs("layout", format!("{:?}", plan.geometry()), format!("{:?}", boot.geometry));
+    differs("volume id", format!("{:08X}", facts.volume_id), format!("{:08X}", boot.volume_id));
+    differs("label", format!("{planned_label:?}"), format!("{:?}", survey.label));
+    differs("media byte", facts.media.to_string(), boot.media.to_string());
+    differs("hidden sectors", facts.hidden_sectors.to_string(), boot.hidden_sectors.to_string());
+    differs("number of files", totals.files.to_string(), survey.files.to_string());
+    differs(
+        "number of directories",
+        totals.directories.to_string(),
+        survey.directories.to_string(),
+    );
+    differs("clusters in use", totals.used_clusters.to_string(), survey.used_clusters.to_string());
+}
+
+/// Names, code and jump, which no reader of the volume looks at.
+fn compare_boot_sector(plan: &Plan, file: &File, findings: &mut Findings) -> io::Result<()> {
+    let planned = encode_reserved_area(plan.geometry(), plan.facts(), plan.free_clusters());
+    let mut found = [0; BOOT_SECTOR_BYTES];
+    file.read_at(0, &mut found)?;
+    if let Some(byte) = planned.iter().zip(&found).position(|(planned, found)| planned != found) {
+        let (planned, found) = (planned[byte].to_string(), found[byte].to_string());
+        let what = "a byte of the boot sector";
+        findings.add("boot sector", Fault::NotAsPlanned { what, planned, found });
+    }
+    Ok(())
+}
+
+/// Nothing but zeros behind the last cluster in use.
+fn check_free_area(plan: &Plan, file: &File, findings: &mut Findings) -> io::Result<()> {
+    let geometry = plan.geometry();
+    let mut at = geometry.cluster_at_byte(2 + plan.totals().used_clusters);
+    let mut buffer = vec![0; 1 << 20];
+    while let Some(data_at) = file.next_data(at)?.filter(|at| *at < plan.image_bytes()) {
+        let left = plan.image_bytes() - data_at;
+        let piece = &mut buffer[..usize::try_from(left).unwrap_or(usize::MAX).min(1 << 20)];
+        file.read_at(data_at, piece)?;
+        if let Some(byte) = piece.iter().position(|byte| *byte != 0) {
+            findings.add("free clusters", Fault::NotZero { at_byte: data_at + byte as u64 });
+            return Ok(());
+        }
+        at = data_at + piece.len() as u64;
+    }
+    Ok(())
+}
