@@ -52,6 +52,7 @@ Register-ArgumentCompleter -Native -CommandName 'mkfatimg' -ScriptBlock {
             [CompletionResult]::new('--windows-safe', '--windows-safe', [CompletionResultType]::ParameterName, 'Refuse names that Windows takes for devices, such as con and nul.txt')
             [CompletionResult]::new('--sync', '--sync', [CompletionResultType]::ParameterName, 'End only when the image is on the disk')
             [CompletionResult]::new('--preallocate', '--preallocate', [CompletionResultType]::ParameterName, 'Reserve room for the whole image first instead of leaving holes')
+            [CompletionResult]::new('--verify', '--verify', [CompletionResultType]::ParameterName, 'Read the finished image back with an independent reader and compare it with the source')
             [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Accepted for scripts; image files are replaced without it')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show the layout of the image and write nothing')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Report as one JSON document on standard output')

@@ -49,6 +49,7 @@ set edit:completion:arg-completer[mkfatimg] = {|@words|
             cand --windows-safe 'Refuse names that Windows takes for devices, such as con and nul.txt'
             cand --sync 'End only when the image is on the disk'
             cand --preallocate 'Reserve room for the whole image first instead of leaving holes'
+            cand --verify 'Read the finished image back with an independent reader and compare it with the source'
             cand --force 'Accepted for scripts; image files are replaced without it'
             cand --dry-run 'Show the layout of the image and write nothing'
             cand --json 'Report as one JSON document on standard output'

@@ -43,6 +43,7 @@ complete -c mkfatimg -l overlay -d 'Let a later source\'s file replace an earlie
 complete -c mkfatimg -l windows-safe -d 'Refuse names that Windows takes for devices, such as con and nul.txt'
 complete -c mkfatimg -l sync -d 'End only when the image is on the disk'
 complete -c mkfatimg -l preallocate -d 'Reserve room for the whole image first instead of leaving holes'
+complete -c mkfatimg -l verify -d 'Read the finished image back with an independent reader and compare it with the source'
 complete -c mkfatimg -l force -d 'Accepted for scripts; image files are replaced without it'
 complete -c mkfatimg -l dry-run -d 'Show the layout of the image and write nothing'
 complete -c mkfatimg -l json -d 'Report as one JSON document on standard output'

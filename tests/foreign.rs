@@ -1,8 +1,6 @@
 //! Programs of others on each kind of image: `fsck.fat` finds nothing, mtools and the `fatfs` crate
 //! read the source tree back.
 
-#[path = "support/fsck.rs"]
-mod fsck;
 mod support;
 
 use std::collections::BTreeMap;
@@ -13,6 +11,7 @@ use std::time::UNIX_EPOCH;
 
 use fatfs::{Dir, FatType, FileAttributes, FileSystem, FsOptions};
 use fscommon::StreamSlice;
+use support::fsck;
 use support::{Expect, TREE_SECONDS, Tool, TreeBuilder, assert_sound, build, mkfatimg, scratch};
 
 const SERIAL: u32 = 0xCAFE_0042;

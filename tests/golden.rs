@@ -76,7 +76,7 @@ fn dump(command: &str, image: &[u8]) -> String {
 
 #[test]
 fn fat12_of_the_least_size_is_as_kept() {
-    assert_golden("fat12", &["--label", "GOLDEN 12"]);
+    assert_golden("fat12", &["--label", "GOLDEN-12"]);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn fat16_is_as_kept() {
 
 #[test]
 fn fat32_of_34_mib_is_as_kept() {
-    assert_golden("fat32", &["--fat-type", "32", "--size", "34M", "--label", "GOLDEN 32"]);
+    assert_golden("fat32", &["--fat-type", "32", "--size", "34M", "--label", "GOLDEN-32"]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn sectors_of_4096_bytes_are_as_kept() {
             "--fats",
             "1",
             "--label",
-            "GOLDEN 4K",
+            "GOLDEN-4K",
             "--volume-id",
             "4096-4096",
         ],
@@ -111,5 +111,5 @@ fn sectors_of_4096_bytes_are_as_kept() {
 
 #[test]
 fn a_floppy_of_1440_kib_is_as_kept() {
-    assert_golden("floppy-1440", &["--size", "1440K", "--label", "GOLDEN FD"]);
+    assert_golden("floppy-1440", &["--size", "1440K", "--label", "GOLDEN-FD"]);
 }

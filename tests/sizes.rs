@@ -1,8 +1,6 @@
 //! Every size gives a legal volume or a reason why not, and an image sized by us is the smallest
 //! that holds its tree.
 
-#[path = "support/fsck.rs"]
-mod fsck;
 mod support;
 
 use std::fs::{self, File};
@@ -16,6 +14,7 @@ use mkfatimg::plan::request::{Format, Free, ImageSize, LabelWish, Names, Times};
 use mkfatimg::plan::{Plan, Problem, Problems};
 use mkfatimg::source::{Place, Sources};
 use mkfatimg::{Error, Request};
+use support::fsck;
 use support::{Tool, TreeBuilder, build, run, scratch};
 
 const SECTOR_BYTES: u64 = 512;
@@ -40,7 +39,7 @@ fn request(source: &Path, size: ImageSize) -> Request {
 fn plan(request: &Request) -> Result<Plan, Problems> {
     mkfatimg::plan(request, &()).map_err(|error| match error {
         Error::Refused(problems) => problems,
-        Error::Write(error) => panic!("{error}"),
+        other => panic!("{other}"),
     })
 }
 
@@ -82,8 +81,7 @@ fn assert_legal(geometry: &Geometry, total_sectors: u64) {
     let unpadded = if shape.kind == Fat32 { 32 } else { 1 };
     let shorter = fat_sectors - 1;
     assert!(
-        shorter == 0
-            || fat_sectors_needed(geometry, clusters_with(unpadded, shorter)) > shorter,
+        shorter == 0 || fat_sectors_needed(geometry, clusters_with(unpadded, shorter)) > shorter,
         "FAT too long: {geometry:?}"
     );
 }
@@ -291,7 +289,11 @@ fn fat32_is_made_on_request_from_33_mib_on() {
             129..257 => 2048,
             _ => 4096,
         };
-        assert_eq!((geometry.kind(), geometry.cluster_bytes()), (Fat32, cluster_bytes), "{mib} MiB");
+        assert_eq!(
+            (geometry.kind(), geometry.cluster_bytes()),
+            (Fat32, cluster_bytes),
+            "{mib} MiB"
+        );
     }
 }
 
@@ -315,7 +317,7 @@ fn fat16_of_2_gib_gives_up_the_clusters_that_it_may_not_have() {
 fn a_cluster_size_is_kept_and_the_type_follows() {
     let scratch = scratch();
     let empty = TreeBuilder::new(scratch.path().join("empty"));
-    let mut request = request(empty.root(), ImageSize::Bytes(64 * MIB));
+    let mut request = request(empty.root(), ImageSize::Bytes(60 * MIB));
     for (cluster_bytes, kind) in [
         (512, Fat32),
         (1024, Fat16),
@@ -329,8 +331,31 @@ fn a_cluster_size_is_kept_and_the_type_follows() {
         request.format.cluster_bytes = Some(cluster_bytes);
         let geometry = *plan(&request).unwrap().geometry();
         assert_eq!((geometry.cluster_bytes(), geometry.kind()), (cluster_bytes, kind));
-        assert_legal(&geometry, 64 * MIB / SECTOR_BYTES);
+        assert_legal(&geometry, 60 * MIB / SECTOR_BYTES);
     }
+}
+
+#[test]
+fn a_cluster_size_that_falls_between_two_types_is_refused_with_what_would_do() {
+    let scratch = scratch();
+    let empty = TreeBuilder::new(scratch.path().join("empty"));
+    let ran = run([
+        "--from",
+        empty.root().to_str().unwrap(),
+        "--size",
+        "64M",
+        "--cluster-size",
+        "16K",
+        "--dry-run",
+    ]);
+    assert_eq!(ran.status, Some(3));
+    // 130271 sectors are 4068 clusters, 131304 are 4101.
+    assert_eq!(
+        ran.stderr,
+        "mkfatimg: FAT with clusters of 16384 bytes is not possible in 64M; in this size use \
+         --cluster-size 512 or 1024 or 2048 or 4096 or 8192 or 32768 or 65536, or use --size \
+         66698752 or less, or use --size 65652K or more\n"
+    );
 }
 
 #[test]
@@ -363,7 +388,8 @@ struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
 }
@@ -379,7 +405,8 @@ fn add_file(root: &Path, path: &str, bytes: u64) {
 fn grow_tree(root: &Path, numbers: &mut Numbers) {
     fs::create_dir(root).unwrap();
     for file in 0..numbers.below(12) {
-        let directory = ["", "d/", "d/e/", "a directory with a long name/"][numbers.below(4) as usize];
+        let directory =
+            ["", "d/", "d/e/", "a directory with a long name/"][numbers.below(4) as usize];
         let name = ["f", "file with a long name ", "F.TXT."][numbers.below(3) as usize];
         let bytes = match numbers.below(6) {
             0 => 0,
@@ -413,7 +440,7 @@ fn holds(request: &Request, sectors: u64) -> bool {
 }
 
 /// Plans a size of our choice and returns its sectors; of the smaller ones the last `tried` are
-/// asked for, and none may do.
+/// asked for, and some of the others, and none may do.
 fn assert_smallest(request: &Request, tried: u64) -> u64 {
     let chosen = plan(request).unwrap_or_else(|problems| panic!("{problems}"));
     let sectors = u64::from(chosen.geometry().shape().total_sectors);
@@ -422,8 +449,11 @@ fn assert_smallest(request: &Request, tried: u64) -> u64 {
     assert_legal(chosen.geometry(), sectors);
     assert!(holds(request, sectors), "{sectors} sectors, {request:?}");
     let first = sectors.saturating_sub(tried * AUTO_SECTORS);
-    let smaller = (first..sectors).step_by(AUTO_SECTORS as usize).find(|s| holds(request, *s));
-    assert_eq!(smaller, None, "chosen: {sectors} sectors, {request:?}");
+    let nearest = (first..sectors).step_by(AUTO_SECTORS as usize);
+    let scattered = (1..12).map(|part| (first * part / 12).next_multiple_of(AUTO_SECTORS));
+    let smaller = nearest.chain(scattered).filter(|smaller| *smaller < sectors);
+    let holding: Vec<u64> = smaller.filter(|smaller| holds(request, *smaller)).collect();
+    assert_eq!(holding, [0; 0], "chosen: {sectors} sectors, {request:?}");
     sectors
 }
 
@@ -469,7 +499,7 @@ fn an_image_sized_by_us_is_the_smallest_for_hundreds_of_trees() {
         let (format, free) = &wishes[index % wishes.len()];
         let request =
             Request { format: format.clone(), free: *free, ..request(&root, ImageSize::Auto) };
-        assert_smallest(&request, 64);
+        assert_smallest(&request, 24);
     }
 }
 
@@ -514,16 +544,63 @@ fn an_image_sized_by_us_is_the_smallest_where_type_or_cluster_changes() {
 }
 
 #[test]
+fn a_percentage_of_any_height_stays_free_and_no_more() {
+    let scratch = scratch();
+    let mut numbers = Numbers(5);
+    for percent in 0..100 {
+        let root = scratch.path().join(format!("tree{percent}"));
+        add_file(&root, "file", numbers.below(30 * MIB));
+        let mut request = request(&root, ImageSize::Auto);
+        request.free = Free::Percent(percent);
+        assert_smallest(&request, 64);
+    }
+}
+
+#[test]
+fn a_percentage_of_the_largest_clusters_stays_free_and_no_more() {
+    let scratch = scratch();
+    let root = scratch.path().join("tree");
+    add_file(&root, "file", MIB);
+    let mut request = request(&root, ImageSize::Auto);
+    request.format.cluster_bytes = Some(65_536);
+    // 17 clusters are 76 percent of no whole number of clusters.
+    for percent in [24, 25, 72, 90] {
+        request.free = Free::Percent(percent);
+        assert_smallest(&request, 500);
+    }
+    request.free = Free::Percent(24);
+    assert_eq!(plan(&request).unwrap().geometry().cluster_count(), 23);
+}
+
+#[test]
+fn a_type_that_no_size_makes_large_enough_is_refused() {
+    let scratch = scratch();
+    let root = scratch.path().join("tree");
+    add_file(&root, "large", 200 * MIB);
+    let mut request = request(&root, ImageSize::Auto);
+    request.format.kind = Some(Fat12);
+    let problems = plan(&request).unwrap_err().0;
+    assert!(matches!(problems[..], [Problem::Misfit(Misfit::NoSize { .. })]), "{problems:?}");
+    // The most that it holds: 4067 clusters of 32 KiB, and one to spare.
+    fs::remove_file(root.join("large")).unwrap();
+    add_file(&root, "large", 4067 * 32 * KIB);
+    assert_smallest(&request, 100);
+    fs::remove_file(root.join("large")).unwrap();
+    add_file(&root, "large", 4067 * 32 * KIB + 1);
+    assert!(plan(&request).is_err());
+}
+
+#[test]
 fn an_image_of_a_given_type_sized_by_us_is_the_smallest_of_it() {
     let scratch = scratch();
     let mut numbers = Numbers(4);
-    for index in 0..12 {
+    for index in 0..6 {
         let root = scratch.path().join(format!("tree{index}"));
         grow_tree(&root, &mut numbers);
         for kind in [Fat16, Fat32] {
             let mut request = request(&root, ImageSize::Auto);
             request.format.kind = Some(kind);
-            assert_smallest(&request, 160);
+            assert_smallest(&request, 20);
         }
     }
     let empty = scratch.path().join("empty");
@@ -531,7 +608,7 @@ fn an_image_of_a_given_type_sized_by_us_is_the_smallest_of_it() {
     let mut request = request(&empty, ImageSize::Auto);
     assert_eq!(assert_smallest(&request, 100), 64);
     request.format.kind = Some(Fat16);
-    assert_eq!(assert_smallest(&request, 1000), 4192);
+    assert_eq!(assert_smallest(&request, 131), 4192);
     request.format.kind = Some(Fat32);
-    assert_eq!(assert_smallest(&request, 3000), 66_624);
+    assert_eq!(assert_smallest(&request, 100), 66_624);
 }

@@ -101,7 +101,13 @@ pub(crate) struct Args {
     ///
     /// With --size auto the image is made that much larger; with a given size it is refused when
     /// less would stay free.
-    #[arg(long, value_name = "SIZE|PERCENT", value_parser = free, help_heading = "Size")]
+    #[arg(
+        long,
+        value_name = "SIZE|PERCENT",
+        value_parser = free,
+        allow_negative_numbers = true,
+        help_heading = "Size"
+    )]
     pub(crate) free: Option<FreeArg>,
 
     /// FAT type; by default the one that suits the size
@@ -180,11 +186,17 @@ pub(crate) struct Args {
     pub(crate) boot_code: Option<PathBuf>,
 
     /// Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00
-    #[arg(long, value_name = "ZONE", default_value = "UTC", help_heading = "Times")]
+    #[arg(
+        long,
+        value_name = "ZONE",
+        default_value = "UTC",
+        allow_hyphen_values = true,
+        help_heading = "Times"
+    )]
     pub(crate) timezone: String,
 
     /// One time for everything: @SECONDS, 2024-02-29, 2024-02-29T12:00:00, 2024-02-29T12:00:00Z
-    #[arg(long, value_name = "TIME", help_heading = "Times")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Times")]
     pub(crate) mtime: Option<String>,
 
     /// End only when the image is on the disk

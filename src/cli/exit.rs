@@ -40,6 +40,19 @@ impl ExitCode {
     }
 }
 
+impl ExitCode {
+    /// Who is at fault, in a report for programs.
+    pub(crate) fn blame(self) -> &'static str {
+        match self {
+            Self::Done | Self::System => "system",
+            Self::Usage => "command line",
+            Self::Format => "format",
+            Self::Source => "source",
+            Self::Verification => "image",
+        }
+    }
+}
+
 impl From<ExitCode> for process::ExitCode {
     fn from(code: ExitCode) -> Self {
         Self::from(code as u8)

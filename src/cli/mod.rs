@@ -35,11 +35,13 @@ pub fn run() -> std::process::ExitCode {
     match prepare(&args) {
         Ok(prepared) => build(&args, &prepared).into(),
         Err(error) => {
-            complain(&format!("{error:#}"));
+            let code = exit_code_of(&error);
+            let text = format!("{error:#}");
+            complain(&text);
             if args.json {
-                print(&json::failure(&format!("{error:#}")));
+                print(&json::failure(code.blame(), &text));
             }
-            exit_code_of(&error).into()
+            code.into()
         }
     }
 }
@@ -62,11 +64,8 @@ fn prepare(args: &Args) -> Result<Prepared> {
     }
     let request = request::request(args)?;
     let stream = output.as_ref().is_some_and(Output::is_stream);
-    let signals = if stream {
-        Signals::ignored()
-    } else {
-        Signals::noted().context("cannot prepare for signals")?
-    };
+    let signals = if stream { Signals::ignored() } else { Signals::noted() };
+    let signals = signals.context("cannot prepare for signals")?;
     Ok(Prepared { request, output, signals })
 }
 
@@ -83,10 +82,7 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
     let done = carry_out(args, prepared, &progress);
     progress.clear();
     match done {
-        Ok(report) => {
-            tell_success(args, &report);
-            ExitCode::Done
-        }
+        Ok(report) => tell_success(args, &report),
         Err(error) => {
             if let Some(signal) = prepared.signals.received() {
                 complain("interrupted; no image was written");
@@ -123,12 +119,14 @@ fn tell_notices(args: &Args, plan: &Plan) {
     }
 }
 
-fn tell_success(args: &Args, report: &Report) {
-    if args.json {
-        print(&json::success(report));
+fn tell_success(args: &Args, report: &Report) -> ExitCode {
+    let told = if args.json {
+        print(&json::success(report))
     } else if args.dry_run {
-        print(&human::dry_run(report));
-    }
+        print(&human::dry_run(report))
+    } else {
+        ExitCode::Done
+    };
     if !args.quiet && !args.dry_run {
         let mut error = io::stderr().lock();
         // Nobody is left to be told that standard error is gone.
@@ -137,6 +135,7 @@ fn tell_success(args: &Args, report: &Report) {
             let _ = write!(error, "{}", human::layout(report));
         }
     }
+    told
 }
 
 fn tell_error(args: &Args, error: &Error) {
@@ -167,7 +166,7 @@ fn tell_error(args: &Args, error: &Error) {
         Error::Write(_) | Error::Verify(_) => {
             complain(&error.to_string());
             if args.json {
-                print(&json::failure(&error.to_string()));
+                print(&json::failure(ExitCode::of(error).blame(), &error.to_string()));
             }
         }
     }
@@ -195,7 +194,7 @@ fn way_out(problems: &Problems) -> Option<String> {
             ", {}{}; {}add {}",
             if all { "" } else { "among them " },
             subjects.join(", "),
-            if all { "to build without them " } else { "for these " },
+            if all { "to build all the same " } else { "for these " },
             flags.join(" ")
         ));
     }
@@ -207,7 +206,15 @@ fn complain(line: &str) {
     let _ = writeln!(io::stderr(), "mkfatimg: {line}");
 }
 
-/// Reports go to standard output. A reader that has seen enough is no failure of the build.
-fn print(text: &str) {
-    let _ = io::stdout().write_all(text.as_bytes());
+/// Reports go to standard output. A reader that has seen enough is no failure of the build, but a
+/// report that is lost otherwise is one.
+fn print(text: &str) -> ExitCode {
+    let mut stdout = io::stdout();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            complain(&format!("standard output: the report cannot be written: {error}"));
+            ExitCode::System
+        }
+        _ => ExitCode::Done,
+    }
 }

@@ -1,6 +1,7 @@
 //! SIGINT, SIGTERM and SIGHUP as a wish to stop, so that a build can clean up and then end as if
 //! by the signal.
 
+use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,8 +18,9 @@ pub(super) struct Signals {
 impl Signals {
     /// Reacts to nothing: a stream leaves nothing behind, so signals may end the process at once,
     /// even while a write waits for a reader.
-    pub(super) fn ignored() -> Self {
-        Self::default()
+    pub(super) fn ignored() -> io::Result<Self> {
+        file_size_limit_is_an_error()?;
+        Ok(Self::default())
     }
 
     /// Notes the first signal; a second one ends the process at once, should the first be stuck
@@ -26,7 +28,12 @@ impl Signals {
     pub(super) fn noted() -> io::Result<Self> {
         let signals = Self::default();
         let second = Arc::new(AtomicBool::new(false));
+        let ignored = ignored_signals();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // Whoever started this process wants it to go on: nohup, a job in the background.
+            if ignored >> (signal - 1) & 1 == 1 {
+                continue;
+            }
             // In this order: the first signal finds `second` unset, and sets it.
             flag::register_conditional_default(signal, Arc::clone(&second))?;
             flag::register(signal, Arc::clone(&second))?;
@@ -34,8 +41,7 @@ impl Signals {
             let number = usize::try_from(signal).unwrap_or_default();
             flag::register_usize(signal, Arc::clone(&signals.received), number)?;
         }
-        // A file over the process's limit is then an error of the write, with a message.
-        flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+        file_size_limit_is_an_error()?;
         Ok(signals)
     }
 
@@ -52,4 +58,17 @@ impl Signals {
         // Fails for signals only that this process does not handle.
         let _ = low_level::emulate_default_handler(signal);
     }
+}
+
+/// A file over the process's limit is then an error of the write, with a message.
+fn file_size_limit_is_an_error() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(|_| ())
+}
+
+/// The signals that this process ignores since its start, as bits; none where the system does not
+/// tell.
+fn ignored_signals() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

@@ -196,12 +196,10 @@ impl Search<'_> {
 
     /// Why no size would do.
     pub(super) fn no_size(&self) -> Misfit {
-        let root_records = self.demand.root_records;
-        if let Some(most) = self.format.root_entries
-            && root_records > u64::from(most)
-        {
-            let remedy = self.root_remedy(root_records);
-            return Misfit::RootTooSmall { needed: root_records, most, remedy };
+        let fixed_root = self.format.root_entries.is_some()
+            || self.format.kind.is_some_and(|kind| kind != FatKind::Fat32);
+        if let (true, Err(Unfit::Root { needed, most })) = (fixed_root, self.root_entries()) {
+            return Misfit::RootTooSmall { needed, most, remedy: self.root_remedy(needed) };
         }
         let advice = if self.format.kind.is_some() || self.format.cluster_bytes.is_some() {
             "leave out --fat-type and --cluster-size, or leave something out of the source"

@@ -161,7 +161,7 @@ pub enum Misfit {
         advice: String,
     },
     /// No size would do.
-    #[error("no {asked} volume can hold the source; {advice}")]
+    #[error("{asked} cannot hold the source at any size; {advice}")]
     NoSize {
         /// What was asked.
         asked: Asked,

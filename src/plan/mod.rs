@@ -111,7 +111,7 @@ impl Plan {
     pub fn new(mut tree: Tree, request: &Request) -> Result<Self, Problems> {
         let mut problems: Vec<Problem> = tree.refusals.drain(..).map(Problem::Source).collect();
         let mut notices = std::mem::take(&mut tree.notices);
-        let mut placed = stamps(&tree, &request.times, &mut notices);
+        let mut placed = stamps(&tree, &request.times);
         let mut changed_names = HashMap::new();
         let mut demand = Demand::default();
         let mut naming = Naming {
@@ -136,7 +136,10 @@ impl Plan {
             };
             place.records = u32::try_from(records).unwrap_or(u32::MAX);
             if records > MAX_RECORDS {
-                let path = tree.listed_path(*directory);
+                let path = match root {
+                    true => "root directory of the image".into(),
+                    false => tree.listed_path(*directory),
+                };
                 problems.push(Problem::DirectoryTooLarge { path, records });
             }
             if root {
@@ -170,12 +173,13 @@ impl Plan {
             Ok(chosen) => chosen,
             Err(misfit) => {
                 problems.push(Problem::Misfit(misfit));
-                return Err(Problems(problems));
+                return Err(Problems::new(problems));
             }
         };
         if !problems.is_empty() {
-            return Err(Problems(problems));
+            return Err(Problems::new(problems));
         }
+        tell_clamped_times(&tree, &request.times, &placed, &mut notices);
         if search.root_is_grown(&chosen) {
             let entries = chosen.geometry.shape().root_entries;
             let text = format!("root directory grown to {entries} entries to hold the tree");
@@ -308,24 +312,25 @@ impl Plan {
 }
 
 /// The stamps of all nodes; the rest of what is decided of them comes later.
-fn stamps(tree: &Tree, times: &Times, notices: &mut Vec<Notice>) -> Vec<Placed> {
-    let mut placed = Vec::with_capacity(tree.len());
-    for id in tree.ids() {
-        let stamp = times::stamp(&tree.node(id).identity, times);
-        if stamp.clamped && id != NodeId::ROOT {
+fn stamps(tree: &Tree, times: &Times) -> Vec<Placed> {
+    let placed = |id| Placed {
+        name: None,
+        stamp: times::stamp(&tree.node(id).identity, times).stored,
+        first_cluster: 0,
+        records: 0,
+        left_out: false,
+    };
+    tree.ids().map(placed).collect()
+}
+
+fn tell_clamped_times(tree: &Tree, times: &Times, placed: &[Placed], notices: &mut Vec<Notice>) {
+    for (id, place) in tree.ids().zip(placed).skip(1).filter(|(_, place)| !place.left_out) {
+        if times::stamp(&tree.node(id).identity, times).clamped {
             let path = crate::printable::path(&tree.listed_path(id));
-            let text = format!("{path}: time moved to {}", stamp.stored.year());
+            let text = format!("{path}: time moved to {}", place.stamp.year());
             notices.push(Notice { kind: NoticeKind::TimeClamped, text });
         }
-        placed.push(Placed {
-            name: None,
-            stamp: stamp.stored,
-            first_cluster: 0,
-            records: 0,
-            left_out: false,
-        });
     }
-    placed
 }
 
 /// The newest stamp of what is stored but for the root, whose own time is stored nowhere.

@@ -1,5 +1,6 @@
 //! What stops a plan, in words for the person at the keyboard: path, fact, limit, remedy.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -93,7 +94,8 @@ impl Problem {
     pub fn blame(&self) -> Blame {
         match self {
             Self::Misfit(
-                Misfit::SizeNotWholeSectors { .. }
+                Misfit::SizeOverLimit { .. }
+                | Misfit::SizeNotWholeSectors { .. }
                 | Misfit::RootEntriesOnFat32
                 | Misfit::RootEntriesNotWholeSectors { .. }
                 | Misfit::AlignNotWholeSectors { .. }
@@ -177,6 +179,13 @@ impl Remedy {
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
+    /// All of `problems`, each once: several links can lead to one that has any.
+    pub(super) fn new(mut problems: Vec<Problem>) -> Self {
+        let mut told = HashSet::new();
+        problems.retain(|problem| told.insert(problem.to_string()));
+        Self(problems)
+    }
+
     /// The source where any problem is the source's: the user meets those first.
     pub fn blame(&self) -> Blame {
         self.0.iter().map(Problem::blame).max().unwrap_or(Blame::Format)

@@ -103,15 +103,12 @@ impl Search<'_> {
 
     fn fixed(&self, bytes: u64) -> Result<Chosen, Misfit> {
         let sector_bytes = self.sector_bytes();
+        let most = u64::from(u32::MAX) * sector_bytes;
+        let over_limit = Misfit::SizeOverLimit { bytes, most, sector_bytes };
+        let total = u32::try_from(bytes / sector_bytes).map_err(|_| over_limit)?;
         if !bytes.is_multiple_of(sector_bytes) {
             return Err(Misfit::SizeNotWholeSectors { bytes, sector_bytes });
         }
-        let most = u64::from(u32::MAX) * sector_bytes;
-        let total = u32::try_from(bytes / sector_bytes).map_err(|_| Misfit::SizeOverLimit {
-            bytes,
-            most,
-            sector_bytes,
-        })?;
         let chosen = self.of_size(total).ok_or_else(|| self.not_legal(total))?;
         if self.fits(&chosen.geometry, 0) { Ok(chosen) } else { Err(self.too_small(&chosen)) }
     }
@@ -261,7 +258,7 @@ impl Search<'_> {
     }
 
     /// Records of a fixed root directory: as asked, or as usual and as many as the tree needs.
-    fn root_entries(&self) -> Result<u16, Unfit> {
+    pub(super) fn root_entries(&self) -> Result<u16, Unfit> {
         let needed = self.demand.root_records;
         if let Some(most) = self.format.root_entries {
             return if needed <= u64::from(most) {
@@ -375,7 +372,7 @@ impl Search<'_> {
             Free::Bytes(_) => used.saturating_add(self.free_clusters(cluster_bytes, 0)),
             Free::Percent(percent) => {
                 let kept = u64::from(100 - percent.min(99));
-                let whole = u128::from(used) * 100 / u128::from(kept);
+                let whole = (u128::from(used) * 100).div_ceil(u128::from(kept));
                 u64::try_from(whole).unwrap_or(u64::MAX)
             }
         }

@@ -139,9 +139,9 @@ pub fn wrong(findings: &Findings) -> String {
     render(&Document { status: "wrong", problems, ..empty() })
 }
 
-/// The document of a build that failed otherwise.
-pub fn failure(text: &str) -> String {
-    let problem = ProblemFacts { blame: "system", text: text.to_owned() };
+/// The document of a build that failed otherwise; `blame` as in a refusal, or `system`.
+pub fn failure(blame: &'static str, text: &str) -> String {
+    let problem = ProblemFacts { blame, text: text.to_owned() };
     render(&Document { status: "failed", problems: vec![problem], ..empty() })
 }
 

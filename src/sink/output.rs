@@ -1,7 +1,9 @@
 //! What the user named as output, and what can be said of it before any work. Opens nothing.
 
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -37,10 +39,12 @@ enum Place {
 #[derive(Debug, Error)]
 pub enum OutputError {
     /// The system refused.
-    #[error("{}: {}", .name, explain(.error))]
+    #[error("{}: {}", .name, explain(.error, *.stream))]
     Io {
         /// The output as text.
         name: String,
+        /// Whether it is one that replaces nothing.
+        stream: bool,
         /// What the system said.
         error: io::Error,
     },
@@ -80,8 +84,9 @@ pub enum OutputError {
     },
 }
 
-fn explain(error: &io::Error) -> String {
+fn explain(error: &io::Error, stream: bool) -> String {
     let remedy = match error.kind() {
+        io::ErrorKind::StorageFull if stream => "no room left for the image",
         io::ErrorKind::StorageFull => {
             "no room left for the image; an image that is being replaced stays until the new one is complete, so both need room"
         }
@@ -106,23 +111,29 @@ impl Output {
     /// # Errors
     /// When no image can be written there, as far as can be told without writing.
     pub fn at(path: &Path) -> Result<Self, OutputError> {
-        let io = |error| OutputError::Io { name: printable::path(path), error };
+        let io = |error| OutputError::Io { name: printable::path(path), stream: false, error };
+        let no_directory = |directory: &Path| OutputError::NoDirectory {
+            path: path.to_path_buf(),
+            directory: directory.to_path_buf(),
+        };
+        // Such a name can only be a directory's.
+        let bytes = path.as_os_str().as_bytes();
+        if bytes.ends_with(b"/") && !path.is_dir() {
+            let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+            return Err(no_directory(Path::new(OsStr::from_bytes(&bytes[..end]))));
+        }
         let target = end_of_links(path).map_err(io)?;
         let place = match fs::symlink_metadata(&target) {
             Ok(found) => Self::existing(path, target, &found)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let directory = directory_of(&target);
                 if !directory.is_dir() {
-                    return Err(OutputError::NoDirectory {
-                        path: path.to_path_buf(),
-                        directory: directory.to_path_buf(),
-                    });
+                    return Err(no_directory(directory));
                 }
                 Place::File { path: target, old_mode: None }
             }
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                let directory = directory_of(&target).to_path_buf();
-                return Err(OutputError::NoDirectory { path: path.to_path_buf(), directory });
+                return Err(no_directory(directory_of(&target)));
             }
             Err(error) => return Err(io(error)),
         };
@@ -175,7 +186,7 @@ impl Output {
     }
 
     pub(super) fn error(&self, error: io::Error) -> OutputError {
-        OutputError::Io { name: self.name(), error }
+        OutputError::Io { name: self.name(), stream: self.is_stream(), error }
     }
 }
 

@@ -124,7 +124,7 @@ impl Content {
                 self.sparse = false;
                 return self.next_part();
             }
-            Err(error) => return Err(self.error(unreadable(error))),
+            Err(error) => return Err(self.failed(error.into())),
         };
         if data_at > self.at {
             let hole = data_at - self.at;
@@ -133,7 +133,7 @@ impl Content {
         }
         let hole_at = seek(&self.file, SeekFrom::Hole(self.at))
             .and_then(|hole_at| seek(&self.file, SeekFrom::Start(self.at)).map(|_| hole_at))
-            .map_err(|error| self.error(unreadable(error)))?
+            .map_err(|error| self.failed(error.into()))?
             .clamp(self.at + 1, self.planned_bytes);
         let data = hole_at - self.at;
         self.at = hole_at;
@@ -147,19 +147,10 @@ impl Content {
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ContentError> {
         loop {
             match self.file.read(buffer) {
-                Ok(0) => {
-                    let now = self.file.metadata().map_or(0, |metadata| metadata.size());
-                    let planned = self.planned_bytes;
-                    let kind = if now < planned {
-                        ContentErrorKind::Shrank { planned, now }
-                    } else {
-                        ContentErrorKind::Changed
-                    };
-                    return Err(self.error(kind));
-                }
+                Ok(0) => return Err(self.failed(io::ErrorKind::UnexpectedEof.into())),
                 Ok(read) => return Ok(read),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.error(ContentErrorKind::Unreadable(error))),
+                Err(error) => return Err(self.failed(error)),
             }
         }
     }
@@ -178,6 +169,13 @@ impl Content {
             None => Ok(()),
             Some(kind) => Err(self.error(kind)),
         }
+    }
+
+    /// Why a read failed: most likely because the file is not what was scanned.
+    fn failed(&self, error: io::Error) -> ContentError {
+        let found = self.file.metadata().ok();
+        let changed = found.and_then(|found| difference(&found, self.identity, self.planned_bytes));
+        self.error(changed.unwrap_or(ContentErrorKind::Unreadable(error)))
     }
 
     fn error(&self, kind: ContentErrorKind) -> ContentError {
@@ -227,8 +225,4 @@ fn open_error(path: &Path, error: io::Error) -> ContentErrorKind {
         }
         _ => ContentErrorKind::Unreadable(error),
     }
-}
-
-fn unreadable(error: Errno) -> ContentErrorKind {
-    ContentErrorKind::Unreadable(io::Error::from(error))
 }

@@ -1,7 +1,7 @@
 //! A tree while sources are laid over each other: who gets a place that two of them want. Knows
 //! no file system; the walk brings it entries.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::refusal::{Refusal, RefusalKind};
@@ -45,7 +45,9 @@ pub(super) struct GrowingTree {
     origins: Vec<Origin>,
     /// Where each node is, kept from the second source on: the names of one source cannot meet.
     places: Option<HashMap<(NodeId, Vec<u8>), NodeId>>,
-    pub(super) refusals: Vec<Refusal>,
+    refusals: Vec<Refusal>,
+    /// Where something was refused: what several links lead to is told once.
+    refused: HashSet<PathBuf>,
     pub(super) notices: Vec<Notice>,
 }
 
@@ -71,6 +73,7 @@ impl GrowingTree {
             origins: vec![Origin::Nowhere],
             places: None,
             refusals: Vec::new(),
+            refused: HashSet::new(),
             notices: Vec::new(),
         }
     }
@@ -170,7 +173,9 @@ impl GrowingTree {
     }
 
     pub(super) fn refuse(&mut self, path: &Path, kind: RefusalKind) -> Landing {
-        self.refusals.push(Refusal { path: path.to_path_buf(), kind });
+        if self.refused.insert(path.to_path_buf()) {
+            self.refusals.push(Refusal { path: path.to_path_buf(), kind });
+        }
         Landing::Refused
     }
 

@@ -55,6 +55,7 @@ pub(super) fn within_root(root: &Path, link: &Path) -> Result<Target, RefusalKin
             }
             let next = fs::read_link(path_of(root, &here)).map_err(RefusalKind::Unreadable)?;
             here.pop();
+            metadata = stat(root, &here, &target)?;
             walk_first(&next, &mut here, &mut ahead);
         }
     }

@@ -63,6 +63,11 @@ pub enum RefusalKind {
         printable::path(.0)
     )]
     LinkLoop(PathBuf),
+    /// Links to directories that hold links to directories, and so on.
+    #[error(
+        "links to directories multiply the source past 100000 directories; leave all links out with --symlinks skip"
+    )]
+    LinksMultiply,
     /// Two sources bring a file of the same name.
     #[error(
         "comes to the same place as {}; rename one, or let the later source win with --overlay",

@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use walkdir::{DirEntry, WalkDir};
+use walkdir::{DirEntry, DirEntryExt, WalkDir};
 
 use super::growing::{Found, GrowingTree, Landing, Spot};
 use super::link;
@@ -19,6 +19,10 @@ use super::{LinkPolicy, Place, Sources, Stopped};
 use crate::event::{Notice, NoticeKind, Observer};
 use crate::printable;
 
+/// Directories that link to each other multiply: ten of them make ten million. More than this is
+/// a mistake in the source.
+const MAX_LINKED_DIRECTORIES: u32 = 100_000;
+
 /// Bytes of the blocks in which `st_blocks` counts.
 const STAT_BLOCK_BYTES: u64 = 512;
 
@@ -26,8 +30,10 @@ pub(super) struct Walk<'a> {
     sources: &'a Sources,
     watch: &'a dyn Observer,
     tree: GrowingTree,
-    /// Device and inode of the outputs of this build that exist already.
+    /// Device and inode of the outputs of this build that exist already, and of links to them.
     outputs: Vec<(u64, u64)>,
+    /// Directories that links led to.
+    linked_directories: u32,
     first: bool,
 }
 
@@ -39,12 +45,15 @@ struct Pending {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(sources: &'a Sources, watch: &'a dyn Observer) -> Self {
-        let identity = |path: &PathBuf| fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
+        let identity = |found: io::Result<Metadata>| found.ok().map(|m| (m.dev(), m.ino()));
+        let paths = sources.leave_out.iter();
+        let outputs = paths.flat_map(|path| [fs::metadata(path), fs::symlink_metadata(path)]);
         Self {
             sources,
             watch,
             tree: GrowingTree::new(),
-            outputs: sources.leave_out.iter().filter_map(identity).collect(),
+            outputs: outputs.filter_map(identity).collect(),
+            linked_directories: 0,
             first: true,
         }
     }
@@ -79,7 +88,13 @@ impl<'a> Walk<'a> {
             return Ok(());
         };
         if let Some(parent) = self.destination(directories, identity, path) {
-            self.place_file(path, path, parent, name, &metadata, false);
+            let mut typed = path.as_os_str().to_owned();
+            typed.push(":");
+            for name in &place.destination {
+                typed.push("/");
+                typed.push(name);
+            }
+            self.place_file(Path::new(&typed), path, parent, name, &metadata, false);
         }
         Ok(())
     }
@@ -134,7 +149,10 @@ impl<'a> Walk<'a> {
                 above.truncate(entry.depth());
                 let Some((parent, origin)) = above.last().copied() else { continue };
                 let spot = Spot { parent, name: entry.file_name().as_bytes(), origin };
-                if entry.file_type().is_symlink() {
+                if self.is_output(&entry) {
+                    let text = "output of this build left out";
+                    self.notice(NoticeKind::OutputLeftOut, entry.path(), text);
+                } else if entry.file_type().is_symlink() {
                     pending.extend(self.link(root, &entry, spot));
                 } else if entry.file_type().is_dir() {
                     match self.directory(&entry, spot) {
@@ -151,6 +169,13 @@ impl<'a> Walk<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the entry, not what it may link to, is an output.
+    fn is_output(&self, entry: &DirEntry) -> bool {
+        // The directory tells inode numbers; the system is asked only when one is met.
+        self.outputs.iter().any(|(_, inode)| *inode == entry.ino())
+            && entry.metadata().is_ok_and(|m| self.outputs.contains(&(m.dev(), m.ino())))
     }
 
     fn directory(&mut self, entry: &DirEntry, spot: Spot<'_>) -> Landing {
@@ -170,7 +195,9 @@ impl<'a> Walk<'a> {
             return self.special(entry.path(), entry.file_type());
         }
         match entry.metadata() {
-            Ok(metadata) => self.regular_file(entry.path(), spot, &metadata, false),
+            Ok(metadata) => {
+                self.regular_file(entry.path(), entry.path(), spot, &metadata, false);
+            }
             Err(error) => {
                 self.tree.refuse(entry.path(), RefusalKind::Unreadable(error_of(error)));
             }
@@ -212,6 +239,11 @@ impl<'a> Walk<'a> {
             self.tree.refuse(listed, RefusalKind::LinkLoop(text));
             return None;
         }
+        self.linked_directories += 1;
+        if self.linked_directories > MAX_LINKED_DIRECTORIES {
+            self.tree.refuse(listed, RefusalKind::LinksMultiply);
+            return None;
+        }
         let found = Found { identity, file: None, through_link: true };
         match self.tree.place(spot, found, self.sources.overlay, listed) {
             Landing::New(node) | Landing::Met(node) => Some(Pending { path: target.path, node }),
@@ -238,12 +270,13 @@ impl<'a> Walk<'a> {
             content: content.to_path_buf(),
         });
         let spot = Spot { parent, name: name.as_bytes(), origin };
-        self.regular_file(listed, spot, metadata, through_link);
+        self.regular_file(listed, content, spot, metadata, through_link);
     }
 
     fn regular_file(
         &mut self,
         path: &Path,
+        content: &Path,
         spot: Spot<'_>,
         metadata: &Metadata,
         through_link: bool,
@@ -251,7 +284,7 @@ impl<'a> Walk<'a> {
         if self.outputs.contains(&(metadata.dev(), metadata.ino())) {
             return self.notice(NoticeKind::OutputLeftOut, path, "output of this build left out");
         }
-        if let Err(error) = readable(path, metadata) {
+        if let Err(error) = readable(content, metadata) {
             self.tree.refuse(path, RefusalKind::Unreadable(error));
             return;
         }

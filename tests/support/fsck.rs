@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use crate::support::Tool;
-use crate::support::invariants::{self, FatType, Volume};
+use super::Tool;
+use super::invariants::{self, FatType, Volume};
 
 /// `fsck.fat -n -v` accepts `image` and has nothing to say beyond what it says of every sound
 /// volume. Its exit status alone is not enough: it is 0 for a wrong checksum of a long name.
-pub(crate) fn assert_accepts(fsck: &Tool, image: &Path) {
+pub fn assert_accepts(fsck: &Tool, image: &Path) {
     let ran = fsck.command().args(["-n", "-v"]).arg(image).output().unwrap();
     let told = String::from_utf8(ran.stdout).unwrap();
     let (version, told) = told.split_once('\n').unwrap();

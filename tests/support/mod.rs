@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, unreachable_pub)]
 
 pub mod damage;
+pub mod fsck;
 pub mod invariants;
 
 use std::ffi::OsStr;
