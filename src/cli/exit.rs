@@ -32,7 +32,9 @@ impl ExitCode {
                 Blame::Format => Self::Format,
                 Blame::Source => Self::Source,
             },
-            Error::Write(WriteError::Content(_)) => Self::Source,
+            Error::Write(WriteError::Content(_)) | Error::Verify(VerifyError::Content(_)) => {
+                Self::Source
+            }
             Error::Write(WriteError::Output(_) | WriteError::Stopped) => Self::System,
             Error::Verify(VerifyError::Differs(_)) => Self::Verification,
             Error::Verify(VerifyError::Read(_) | VerifyError::Stopped) => Self::System,

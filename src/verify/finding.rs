@@ -282,9 +282,6 @@ pub enum Fault {
         /// The first fetch that was not where it should be.
         found: u64,
     },
-    /// The source is not what it was, so nothing can be said.
-    #[error("cannot be compared: {0}")]
-    Source(String),
     /// The foreign reader failed.
     #[error("foreign reader: {0}")]
     ForeignReader(String),

@@ -29,7 +29,7 @@ pub use finding::{Fault, Finding, Findings};
 use crate::event::{Observer, Stage};
 use crate::fat::boot::{BOOT_SECTOR_BYTES, encode_reserved_area};
 use crate::plan::Plan;
-use crate::source::Stopped;
+use crate::source::content::ContentError;
 use bytes::ImageBytes;
 use structure::Survey;
 
@@ -58,6 +58,9 @@ pub enum VerifyError {
     /// The image cannot be read.
     #[error("the image cannot be read back: {0}")]
     Read(#[from] io::Error),
+    /// A file of the source is not what was stored.
+    #[error(transparent)]
+    Content(#[from] ContentError),
     /// The watcher asked to stop.
     #[error("stopped; no image was written")]
     Stopped,
@@ -84,8 +87,7 @@ pub fn run(
         // The foreign reader is not asked about volumes that could lead it astray.
         if depth == Depth::Contents && findings.is_empty() {
             watch.stage(Stage::Verify { total_bytes: plan.totals().content_bytes });
-            readback::compare(plan, file, watch, &mut findings)
-                .map_err(|Stopped| VerifyError::Stopped)?;
+            readback::compare(plan, file, watch, &mut findings)?;
         }
     }
     if findings.is_empty() { Ok(()) } else { Err(VerifyError::Differs(findings)) }

@@ -12,6 +12,7 @@ use std::sync::Once;
 use fatfs::{DirEntry, FileSystem, FsOptions};
 use fscommon::StreamSlice;
 
+use super::VerifyError;
 use super::bytes::ImageBytes;
 use super::finding::{Fault, Findings};
 use super::window::{Fetched, Window};
@@ -20,8 +21,8 @@ use crate::fat::attr::Attributes;
 use crate::fat::kind::FatKind;
 use crate::plan::Plan;
 use crate::printable;
+use crate::source::NodeId;
 use crate::source::content::{Content, ContentError, Part};
-use crate::source::{NodeId, Stopped};
 
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -34,13 +35,14 @@ type Device<'a> = StreamSlice<Window<'a>>;
 /// Compares everything that is stored. The volume must have passed [`super::structure::check`].
 ///
 /// # Errors
-/// Only when `watch` asks to stop. That the reader fails, or even panics, is a finding.
+/// When `watch` asks to stop, or the source is not what it was, so that nothing can be said. That
+/// the reader fails, or even panics, is a finding.
 pub fn compare(
     plan: &Plan,
     file: &File,
     watch: &dyn Observer,
     findings: &mut Findings,
-) -> Result<(), Stopped> {
+) -> Result<(), VerifyError> {
     let done =
         warnings::collect(|| catch_unwind(AssertUnwindSafe(|| walk(plan, file, watch, findings))));
     for warning in done.warnings.iter().filter(|warning| !warning.starts_with(NO_WARNINGS)) {
@@ -48,7 +50,8 @@ pub fn compare(
     }
     match done.value {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(Broken::Stopped)) => Err(Stopped),
+        Ok(Err(Broken::Stopped)) => Err(VerifyError::Stopped),
+        Ok(Err(Broken::Source(error))) => Err(VerifyError::Content(error)),
         Ok(Err(Broken::Reader(error))) => {
             findings.add("volume", Fault::ForeignReader(error.to_string()));
             Ok(())
@@ -62,7 +65,14 @@ pub fn compare(
 
 enum Broken {
     Stopped,
+    Source(ContentError),
     Reader(std::io::Error),
+}
+
+impl From<ContentError> for Broken {
+    fn from(error: ContentError) -> Self {
+        Self::Source(error)
+    }
 }
 
 impl From<std::io::Error> for Broken {
@@ -204,17 +214,10 @@ impl Comparison<'_> {
         let size_bytes = self.plan.tree().node(id).size_bytes();
         let planned = geometry.cluster_at_byte(self.plan.first_cluster(id));
         self.fetched.borrow_mut().clear();
-        match self.compare_bytes(entry, id)? {
-            Ok(None) => {}
-            Ok(Some(at_byte)) => {
-                let source_path = printable::path(&self.plan.tree().content_path(id));
-                self.findings.add(path, Fault::Contents { source_path, at_byte });
-                return Ok(());
-            }
-            Err(error) => {
-                self.findings.add(path, Fault::Source(error.to_string()));
-                return Ok(());
-            }
+        if let Some(at_byte) = self.compare_bytes(entry, id)? {
+            let source_path = printable::path(&self.plan.tree().content_path(id));
+            self.findings.add(path, Fault::Contents { source_path, at_byte });
+            return Ok(());
         }
         if let Some(found) = self.fetched.borrow().first_outside(planned, size_bytes) {
             self.findings.add(path, Fault::Place { planned, found });
@@ -231,24 +234,16 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// The first byte that differs, if any; or what keeps the source from being read.
+    /// The first byte that differs, if any.
     fn compare_bytes(
         &mut self,
         entry: &DirEntry<'_, Device<'_>>,
         id: NodeId,
-    ) -> Result<Result<Option<u64>, ContentError>, Broken> {
+    ) -> Result<Option<u64>, Broken> {
         let mut image = entry.to_file();
-        let mut source = match Content::open(self.plan.tree(), id) {
-            Ok(source) => source,
-            Err(error) => return Ok(Err(error)),
-        };
+        let mut source = Content::open(self.plan.tree(), id)?;
         let mut at_byte = 0;
-        loop {
-            let part = match source.next_part() {
-                Ok(Some(part)) => part,
-                Ok(None) => break,
-                Err(error) => return Ok(Err(error)),
-            };
+        while let Some(part) = source.next_part()? {
             let (Part::Data(len) | Part::Hole(len)) = part;
             let mut left = len;
             while left > 0 {
@@ -261,23 +256,21 @@ impl Comparison<'_> {
                     expected.fill(0);
                     wanted
                 } else {
-                    match source.read(expected) {
-                        Ok(count) => count,
-                        Err(error) => return Ok(Err(error)),
-                    }
+                    source.read(expected)?
                 };
                 let found = &mut self.image_buffer[..count];
                 image.read_exact(found)?;
                 let expected = &self.source_buffer[..count];
                 if let Some(byte) = found.iter().zip(expected).position(|(a, b)| a != b) {
-                    return Ok(Ok(Some(at_byte + byte as u64)));
+                    return Ok(Some(at_byte + byte as u64));
                 }
                 at_byte += count as u64;
                 left -= count as u64;
                 self.watch.advance(count as u64);
             }
         }
-        Ok(source.finish().map(|()| None))
+        source.finish()?;
+        Ok(None)
     }
 }
 
