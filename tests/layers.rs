@@ -36,7 +36,7 @@ const TABLE: [(&str, &[&str], &[&str]); 13] = [
 
 /// Of a lower module, the parts that an upper one may use, where not all of it.
 const PARTS: [(&str, &str, &[&str]); 3] = [
-    ("verify", "source", &["content", "NodeId", "Stopped"]),
+    ("verify", "source", &["content", "NodeId"]),
     ("image", "source", &["NodeId"]),
     // The sink opens contents; it knows no more of trees than which content is meant.
     ("sink", "source", &["content", "NodeId", "Tree"]),
