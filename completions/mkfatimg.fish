@@ -1,21 +1,21 @@
 complete -c mkfatimg -l from -d 'Directory whose contents go in, or a file with a place for it' -r -F
-complete -c mkfatimg -l symlinks -d 'What to do with symbolic links' -r -f -a "follow\t'Store what they lead to, resolved as inside the source as a root file system'
+complete -c mkfatimg -l symlinks -d 'What to do with symbolic links' -r -f -a "follow\t'Store what they lead to inside the source; absolute links start there, as in a chroot'
 host\t'Store what they lead to on the host'
 skip\t'Leave them out'
 error\t'Refuse'"
-complete -c mkfatimg -l dangling -d 'What to do with links that lead nowhere' -r -f -a "error\t'Refuse'
+complete -c mkfatimg -l dangling -d 'What to do with links that lead nowhere, out of the source, or in a circle' -r -f -a "error\t'Refuse'
 skip\t'Leave them out'"
 complete -c mkfatimg -l special -d 'What to do with FIFOs, sockets and devices; they are never opened' -r -f -a "error\t'Refuse'
 skip\t'Leave them out'"
 complete -c mkfatimg -l invalid-names -d 'What to do with names that FAT cannot hold' -r -f -a "error\t'Refuse'
-replace\t'Put _ for what cannot stand'
+replace\t'Store each character that cannot stand as _'
 skip\t'Leave them out'"
-complete -c mkfatimg -l clash -d 'What to do with names that are one to FAT, which ignores case' -r -f -a "error\t'Refuse'
+complete -c mkfatimg -l clash -d 'What to do with names that differ in case or normalisation only, which are one to FAT' -r -f -a "error\t'Refuse'
 skip\t'Leave the later one out'
 rename\t'Store the later one as name~2.ext'"
-complete -c mkfatimg -l long-names -d 'When a name that fits 8.3 gets a long name beside it' -r -f -a "auto\t'Only when case bits cannot show it as written'
-always\t'Whenever it has small letters'"
-complete -c mkfatimg -l size -d 'Size of the image to the byte, or auto for the smallest that holds the source' -r
+complete -c mkfatimg -l long-names -d 'When a name that fits 8.3 gets a long name beside it' -r -f -a "auto\t'Only when it mixes capital and small letters'
+always\t'Whenever it has small letters, for firmware that shows short names in capitals'"
+complete -c mkfatimg -l size -d 'Size of the image to the byte; auto is as small as the default clusters allow' -r
 complete -c mkfatimg -l free -d 'Room that stays free: bytes, or a percentage such as 10%' -r
 complete -c mkfatimg -l fat-type -d 'FAT type; by default the one that suits the size' -r -f -a "12\t''
 16\t''
@@ -44,7 +44,7 @@ complete -c mkfatimg -l windows-safe -d 'Refuse names that Windows takes for dev
 complete -c mkfatimg -l sync -d 'End only when the image is on the disk'
 complete -c mkfatimg -l preallocate -d 'Reserve room for the whole image first instead of leaving holes'
 complete -c mkfatimg -l verify -d 'Read the finished image back with an independent reader and compare it with the source'
-complete -c mkfatimg -l force -d 'Accepted for scripts; image files are replaced without it'
+complete -c mkfatimg -l force -d 'Does nothing: an image file that exists is always replaced'
 complete -c mkfatimg -l dry-run -d 'Show the layout of the image and write nothing'
 complete -c mkfatimg -l json -d 'Report as one JSON document on standard output'
 complete -c mkfatimg -s q -l quiet -d 'No summary and no notices, only errors'

@@ -22,7 +22,7 @@ pub enum Stage {
 pub enum NoticeKind {
     /// A symbolic link was left out as asked.
     LinkSkipped,
-    /// A link without a target was left out as asked.
+    /// A link that leads nowhere, out of the source or in a circle was left out as asked.
     DanglingLinkSkipped,
     /// A FIFO, socket or device was left out as asked.
     SpecialFileSkipped,
@@ -81,7 +81,7 @@ impl NoticeKind {
     pub fn summary(self) -> &'static str {
         match self {
             Self::LinkSkipped => "symbolic links left out",
-            Self::DanglingLinkSkipped => "links without a target left out",
+            Self::DanglingLinkSkipped => "links that lead nowhere left out",
             Self::SpecialFileSkipped => "FIFOs, sockets and devices left out",
             Self::OutputLeftOut => "outputs of this build left out",
             Self::FileReplaced => "files replaced by those of a later source",

@@ -1,7 +1,8 @@
-//! File names as text for one line of a terminal. Knows no meaning of the name.
+//! Names and errors of the system as text for one line of a terminal. Knows no meaning of either.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
+use std::io;
 use std::path::Path;
 
 /// `path` with control characters and bytes that are no UTF-8 escaped, so that a hostile name can
@@ -34,8 +35,32 @@ pub fn bytes(bytes: &[u8]) -> String {
     text
 }
 
+/// What the system said, without the number that its text carries already.
+pub fn error(error: &io::Error) -> String {
+    let text = match error.raw_os_error() {
+        Some(_) => error.to_string(),
+        // Libraries add paths of files that nobody has heard of.
+        None => match error.kind() {
+            io::ErrorKind::Other => error.to_string(),
+            kind => io::Error::from(kind).to_string(),
+        },
+    };
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map(|first| first.to_lowercase().chain(characters).collect())
+        .unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn errors_of_the_system_are_plain_words() {
+        let error = std::io::Error::from_raw_os_error(2);
+        assert_eq!(super::error(&error), "no such file or directory");
+    }
+
     #[test]
     fn what_would_break_the_line_is_escaped() {
         assert_eq!(super::bytes("Größe 日.txt".as_bytes()), "Größe 日.txt");

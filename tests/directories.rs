@@ -135,7 +135,7 @@ fn names_that_differ_in_case_clash() {
             vec![
                 clash_line("Ärger", "ÄRGER"),
                 clash_line("ärger", "ÄRGER"),
-                "mkfatimg: no image was written: 2 problems, 2 clashes of names; to build all the same \
+                "mkfatimg: no image was written: 2 problems: 2 clashes of names; to build all the same \
                  add --clash rename"
                     .to_owned(),
             ]
@@ -404,7 +404,7 @@ fn names_that_fat_cannot_hold_are_refused_all_at_once() {
     let directory = format!("mkfatimg: tree/dir?: name holds '?', which FAT forbids; {remedy}");
     assert!(told.contains(&directory.as_str()), "{}", ran.stderr);
     assert!(told.last().unwrap().starts_with(
-        "mkfatimg: no image was written: 12 problems, 12 names that FAT cannot hold; "
+        "mkfatimg: no image was written: 12 problems: 12 names that FAT cannot hold; "
     ));
     assert_eq!(told.len(), 13);
 }

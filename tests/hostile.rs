@@ -467,8 +467,10 @@ impl Drop for Mounted {
 fn a_full_disk_is_told_and_nothing_is_left_but_the_old_image() {
     let scene = Scene::new();
     let Some(mounted) = Mounted::tmpfs(scene.path("disk"), "size=1m") else { return };
-    let room = "disk/out.img: no room left for the image; an image that is being replaced stays until the new one is complete, so both need room";
     for old in [None, Some("old image")] {
+        let both = "; the old one stays until the new one is complete, so both need room";
+        let both = if old.is_some() { both } else { "" };
+        let room = &format!("disk/out.img: no room left for the image{both}");
         if let Some(old) = old {
             fs::write(mounted.at.join("out.img"), old).unwrap();
         }
@@ -486,7 +488,7 @@ fn a_full_disk_is_told_and_nothing_is_left_but_the_old_image() {
 fn a_read_only_disk_is_told() {
     let scene = Scene::new();
     let Some(_mounted) = Mounted::tmpfs(scene.path("disk"), "size=8m,ro") else { return };
-    let line = "disk/out.img: cannot be written: Read-only file system (os error 30)";
+    let line = "disk/out.img: cannot be written: read-only file system";
     scene.fails(&mut scene.command(&["--from", "src", "disk/out.img"]), 1, line);
 }
 
@@ -534,7 +536,7 @@ fn a_folder_that_may_not_be_written_to_is_told() {
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&binary);
     }
     command.args(["--from", "src", "closed/out.img"]).current_dir(scene.folder.path());
-    let line = "closed/out.img: cannot be written: Permission denied (os error 13)";
+    let line = "closed/out.img: cannot be written: permission denied";
     scene.fails(&mut command, 1, line);
     assert_eq!(fs::read(scene.path("closed/out.img")).unwrap(), b"old image");
     fs::set_permissions(scene.path("closed"), Permissions::from_mode(0o755)).unwrap();

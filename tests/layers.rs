@@ -29,7 +29,7 @@ const TABLE: [(&str, &[&str], &[&str]); 13] = [
     (
         "cli",
         &["error", "event", "fat", "plan", "printable", "report", "sink", "source", "verify"],
-        &["clap", "anyhow", "indicatif", "jiff", "signal_hook"],
+        &["clap", "anyhow", "indicatif", "jiff", "signal_hook", "thiserror"],
     ),
     ("lib", &["error", "event", "image", "plan", "report", "sink", "source", "verify"], &[]),
 ];

@@ -354,7 +354,7 @@ fn a_cluster_size_that_falls_between_two_types_is_refused_with_what_would_do() {
         ran.stderr,
         "mkfatimg: FAT with clusters of 16384 bytes is not possible in 64M; in this size use \
          --cluster-size 512 or 1024 or 2048 or 4096 or 8192 or 32768 or 65536, or use --size \
-         66698752 or less, or use --size 65652K or more\n"
+         65135K or less, or use --size 65652K or more\n"
     );
 }
 

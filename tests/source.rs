@@ -258,10 +258,10 @@ fn links_that_lead_out_of_the_source_are_refused() {
     scene.refused(
         &[],
         &[
-            "src/a/up: is a link to ../../outside/secret, which leads out of src; remove it, or follow it with --symlinks host",
-            "src/dir: is a link to ../outside, which leads out of src; remove it, or follow it with --symlinks host",
-            "src/top: is a link to /../outside/secret, which leads out of src; remove it, or follow it with --symlinks host",
-            "no image was written: 3 problems, 3 links that loop or lead out; to build all the same add --symlinks skip",
+            "src/a/up: is a link to ../../outside/secret, which leads out of src; leave such links out with --dangling skip, or follow them on this machine with --symlinks host",
+            "src/dir: is a link to ../outside, which leads out of src; leave such links out with --dangling skip, or follow them on this machine with --symlinks host",
+            "src/top: is a link to /../outside/secret, which leads out of src; leave such links out with --dangling skip, or follow them on this machine with --symlinks host",
+            "no image was written: 3 problems: 3 links that lead nowhere; to build all the same add --dangling skip",
         ],
     );
 }
@@ -272,7 +272,7 @@ fn a_link_that_leads_out_and_back_in_is_refused_too() {
     scene.source.file("file", "x").link("../src/file", "round");
     scene.refused(
         &[],
-        &["src/round: is a link to ../src/file, which leads out of src; remove it, or follow it with --symlinks host"],
+        &["src/round: is a link to ../src/file, which leads out of src; leave such links out with --dangling skip, or follow them on this machine with --symlinks host"],
     );
 }
 
@@ -288,16 +288,16 @@ fn dangling_links_are_refused_with_what_is_missing_or_left_out_with_a_notice() {
     scene.refused(
         &[],
         &[
-            "src/gone1: is a link to no/such/file, and there is no src/no; remove it, or leave such out with --dangling skip",
-            "src/gone2: is a link to /etc/passwd, and there is no src/etc; remove it, or leave such out with --dangling skip",
-            "src/gone3: is a link to kept/below, and there is no src/kept/below; remove it, or leave such out with --dangling skip",
-            "no image was written: 3 problems, 3 links without a target; to build all the same add --dangling skip",
+            "src/gone1: is a link to no/such/file, and inside src there is no /no; leave such links out with --dangling skip, or follow them on this machine with --symlinks host",
+            "src/gone2: is a link to /etc/passwd, and inside src there is no /etc; leave such links out with --dangling skip, or follow them on this machine with --symlinks host",
+            "src/gone3: is a link to kept/below, and inside src there is no /kept/below; leave such links out with --dangling skip, or follow them on this machine with --symlinks host",
+            "no image was written: 3 problems: 3 links that lead nowhere; to build all the same add --dangling skip",
         ],
     );
     scene.expected.file("kept", "x");
     scene.holds(
         &["--dangling", "skip"],
-        &["3 links without a target left out, the first: src/gone1: link to no/such/file left out: no target (all with -v)"],
+        &["3 links that lead nowhere left out, the first: src/gone1: link to no/such/file left out: leads nowhere (all with -v)"],
     );
 }
 
@@ -308,10 +308,10 @@ fn links_to_themselves_and_to_each_other_are_refused_as_loops() {
     scene.refused(
         &[],
         &[
-            "src/ping: is a link to pong, which leads back to itself; remove it, or leave all links out with --symlinks skip",
-            "src/pong: is a link to ping, which leads back to itself; remove it, or leave all links out with --symlinks skip",
-            "src/self: is a link to self, which leads back to itself; remove it, or leave all links out with --symlinks skip",
-            "no image was written: 3 problems, 3 links that loop or lead out; to build all the same add --symlinks skip",
+            "src/ping: is a link to pong, which inside src leads in a circle; leave such links out with --dangling skip, or follow them on this machine with --symlinks host",
+            "src/pong: is a link to ping, which inside src leads in a circle; leave such links out with --dangling skip, or follow them on this machine with --symlinks host",
+            "src/self: is a link to self, which inside src leads in a circle; leave such links out with --dangling skip, or follow them on this machine with --symlinks host",
+            "no image was written: 3 problems: 3 links that lead nowhere; to build all the same add --dangling skip",
         ],
     );
 }
@@ -326,14 +326,14 @@ fn links_to_a_directory_that_they_lie_in_are_refused() {
         .link("..", "a/b/parent")
         .link(".", "here")
         .link("/", "slash");
-    let back = "which leads back to itself; remove it, or leave all links out with --symlinks skip";
+    let back = "which inside src leads in a circle; leave such links out with --dangling skip, or follow them on this machine with --symlinks host";
     let line = |path: &str, target: &str| format!("src/{path}: is a link to {target}, {back}");
     let lines = [
         line("a/b/parent", ".."),
         line("a/b/root", "../.."),
         line("here", "."),
         line("slash", "/"),
-        "no image was written: 4 problems, 4 links that loop or lead out; to build all the same add --symlinks skip".to_owned(),
+        "no image was written: 4 problems: 4 links that lead nowhere; to build all the same add --dangling skip".to_owned(),
     ];
     scene.refused(&[], &lines.iter().map(String::as_str).collect::<Vec<_>>());
 }
@@ -344,8 +344,16 @@ fn directories_that_link_to_each_other_are_refused_and_not_walked_for_ever() {
     scene.source.directory("a").directory("b").link("../b", "a/to_b").link("../a", "b/to_a");
     let ran = scene.run(&["--from", "src", "out.img"]);
     assert_eq!(ran.status, Some(4));
-    assert!(ran.stderr.contains("is a link to ../a, which leads back to itself"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("is a link to ../b, which leads back to itself"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("is a link to ../a, which inside src leads in a circle"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("is a link to ../b, which inside src leads in a circle"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -374,10 +382,10 @@ fn loops_and_dangling_links_are_refused_under_the_hosts_rules_too() {
     scene.refused(
         &["--symlinks", "host"],
         &[
-            "src/gone: is a link to /no/such/file, and there is no /no/such/file; remove it, or leave such out with --dangling skip",
-            "src/here: is a link to ., which leads back to itself; remove it, or leave all links out with --symlinks skip",
-            "src/self: is a link to self, which leads back to itself; remove it, or leave all links out with --symlinks skip",
-            "no image was written: 3 problems, 2 links that loop or lead out, 1 link without a target; to build all the same add --symlinks skip --dangling skip",
+            "src/gone: is a link to /no/such/file, and there is no /no/such/file; leave such links out with --dangling skip",
+            "src/here: is a link to ., which leads in a circle; leave such links out with --dangling skip",
+            "src/self: is a link to self, which leads in a circle; leave such links out with --dangling skip",
+            "no image was written: 3 problems: 3 links that lead nowhere; to build all the same add --dangling skip",
         ],
     );
 }
@@ -485,7 +493,7 @@ fn special_files_are_refused_or_left_out_and_never_opened() {
             "src/fifo: is a FIFO, which FAT cannot hold; remove it, or leave such out with --special skip",
             "src/socket: is a socket, which FAT cannot hold; remove it, or leave such out with --special skip",
             "src/to_fifo: is a FIFO, which FAT cannot hold; remove it, or leave such out with --special skip",
-            "no image was written: 3 problems, 3 special files; to build all the same add --special skip",
+            "no image was written: 3 problems: 3 special files; to build all the same add --special skip",
         ],
     );
     scene.expected.file("file", "x");
@@ -530,8 +538,8 @@ fn what_may_not_be_read_is_refused_before_anything_is_written() {
     let Some(ran) = ran else { return };
     assert_eq!(
         ran.stderr,
-        "mkfatimg: src/secret: cannot be read: Permission denied (os error 13)\n\
-         mkfatimg: src/vault: cannot be read: Permission denied (os error 13)\n\
+        "mkfatimg: src/secret: cannot be read: permission denied\n\
+         mkfatimg: src/vault: cannot be read: permission denied\n\
          mkfatimg: no image was written: 2 problems\n"
     );
     assert_eq!((ran.status, ran.stdout.as_str()), (Some(4), ""));
@@ -702,8 +710,8 @@ fn a_source_that_is_not_there_is_refused_by_name() {
     scene.refused_from(
         &["--from", "nowhere", "--from", "nor:/here"],
         &[
-            "nor: cannot be read: No such file or directory (os error 2)",
-            "nowhere: cannot be read: No such file or directory (os error 2)",
+            "nor: cannot be read: no such file or directory",
+            "nowhere: cannot be read: no such file or directory",
             "no image was written: 2 problems",
         ],
     );

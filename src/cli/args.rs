@@ -19,14 +19,13 @@ use crate::fat::label::Label;
     version,
     max_term_width = 100,
     after_help = "Sizes: 5G and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes.\n\
-        Exit status: 0 done, 1 the system refused a read or write, 2 usage, 3 does not fit or is\n\
-        not legal FAT, 4 the source holds what FAT cannot or changed while it was read, 5 the finished\n\
-        image was not what was planned.",
+        Exit status: 0 done, 1 the system refused a write, 2 usage, 3 too large, too small or not\n\
+        legal FAT, 4 the source cannot be read or stored, or changed, 5 the image came out wrong.",
     after_long_help = "Sizes: 5G and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes.\n\n\
-        Exit status: 0 done; 1 the system refused a read or write; 2 usage; 3 the source does not \
-        fit, or the volume would not be legal FAT; 4 the source holds what FAT cannot, or changed \
-        while it was read; 5 the finished image was not what was planned. When several reasons meet, the \
-        highest counts.\n\n\
+        Exit status: 0 done; 1 the system refused a write; 2 usage; 3 the source does not fit, a \
+        file or directory is too large for FAT, or the volume would not be legal; 4 the source \
+        cannot be read, holds what FAT cannot, or changed while it was read; 5 the finished image \
+        was not what was planned. When several reasons meet, the highest counts.\n\n\
         Environment: SOURCE_DATE_EPOCH, in seconds since 1970, is the latest time that the image \
         holds: newer times are set to it, older ones stay.\n\n\
         Examples:\n  \
@@ -62,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Links::Follow, value_name = "WHAT", help_heading = "Input")]
     pub(crate) symlinks: Links,
 
-    /// What to do with links that lead nowhere
+    /// What to do with links that lead nowhere, out of the source, or in a circle
     #[arg(long, value_enum, default_value_t = Refuse::Error, value_name = "WHAT", help_heading = "Input")]
     pub(crate) dangling: Refuse,
 
@@ -74,7 +73,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Invalid::Error, value_name = "WHAT", help_heading = "Names")]
     pub(crate) invalid_names: Invalid,
 
-    /// What to do with names that are one to FAT, which ignores case
+    /// What to do with names that differ in case or normalisation only, which are one to FAT
     #[arg(long, value_enum, default_value_t = Clashes::Error, value_name = "WHAT", help_heading = "Names")]
     pub(crate) clash: Clashes,
 
@@ -86,7 +85,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Names")]
     pub(crate) windows_safe: bool,
 
-    /// Size of the image to the byte, or auto for the smallest that holds the source
+    /// Size of the image to the byte; auto is as small as the default clusters allow
     #[arg(
         long,
         value_name = "SIZE",
@@ -214,7 +213,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     pub(crate) verify: bool,
 
-    /// Accepted for scripts; image files are replaced without it
+    /// Does nothing: an image file that exists is always replaced
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
 
@@ -241,7 +240,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Links {
-    /// Store what they lead to, resolved as inside the source as a root file system
+    /// Store what they lead to inside the source; absolute links start there, as in a chroot
     Follow,
     /// Store what they lead to on the host
     Host,
@@ -263,7 +262,7 @@ pub(crate) enum Refuse {
 pub(crate) enum Invalid {
     /// Refuse
     Error,
-    /// Put _ for what cannot stand
+    /// Store each character that cannot stand as _
     Replace,
     /// Leave them out
     Skip,
@@ -281,9 +280,9 @@ pub(crate) enum Clashes {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Long {
-    /// Only when case bits cannot show it as written
+    /// Only when it mixes capital and small letters
     Auto,
-    /// Whenever it has small letters
+    /// Whenever it has small letters, for firmware that shows short names in capitals
     Always,
 }
 

@@ -18,7 +18,7 @@ use crate::plan::{Plan, Problems, Remedy};
 use crate::report::{Report, human, json};
 use crate::sink::Output;
 use crate::verify::{Depth, VerifyError};
-use crate::{Error, Request};
+use crate::{Error, Request, printable};
 use args::Args;
 use exit::ExitCode;
 use progress::Progress;
@@ -31,7 +31,10 @@ pub fn command() -> clap::Command {
 
 /// The whole command.
 pub fn run() -> std::process::ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return mistyped(&error),
+    };
     match prepare(&args) {
         Ok(prepared) => build(&args, &prepared).into(),
         Err(error) => {
@@ -44,6 +47,23 @@ pub fn run() -> std::process::ExitCode {
             code.into()
         }
     }
+}
+
+/// Help and version, or what is wrong with the words of the command line.
+fn mistyped(error: &clap::Error) -> std::process::ExitCode {
+    // Nobody is left to be told that the channel is gone.
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::Done.into();
+    }
+    if std::env::args_os().any(|word| word == "--json") {
+        let text = error.to_string();
+        let words: Vec<&str> =
+            text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+        let text = words.join(" ");
+        print(&json::failure(ExitCode::Usage.blame(), text.trim_start_matches("error: ")));
+    }
+    ExitCode::Usage.into()
 }
 
 /// Everything that the command line says, understood.
@@ -71,9 +91,11 @@ fn prepare(args: &Args) -> Result<Prepared> {
 
 /// What the system refused ends with another status than what was mistyped.
 fn exit_code_of(error: &anyhow::Error) -> ExitCode {
-    let of_system = error
-        .chain()
-        .any(|cause| cause.is::<io::Error>() || cause.is::<crate::sink::OutputError>());
+    let of_system = error.chain().any(|cause| {
+        cause.is::<io::Error>()
+            || cause.is::<request::Unreadable>()
+            || cause.is::<crate::sink::OutputError>()
+    });
     if of_system { ExitCode::System } else { ExitCode::Usage }
 }
 
@@ -191,8 +213,8 @@ fn way_out(problems: &Problems) -> Option<String> {
         let flags: Vec<&str> = remedies.keys().map(|remedy| remedy.flag()).collect();
         let all = counted == problems.0.len();
         line.push_str(&format!(
-            ", {}{}; {}add {}",
-            if all { "" } else { "among them " },
+            "{}{}; {}add {}",
+            if all { ": " } else { ", among them " },
             subjects.join(", "),
             if all { "to build all the same " } else { "for these " },
             flags.join(" ")
@@ -212,7 +234,10 @@ fn print(text: &str) -> ExitCode {
     let mut stdout = io::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            complain(&format!("standard output: the report cannot be written: {error}"));
+            complain(&format!(
+                "standard output: the report cannot be written: {}",
+                printable::error(&error)
+            ));
             ExitCode::System
         }
         _ => ExitCode::Done,

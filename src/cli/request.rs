@@ -28,6 +28,11 @@ const EPOCH_VARIABLE: &str = "SOURCE_DATE_EPOCH";
 /// Words that are no name of an image without `./`, so that they can become subcommands.
 const RESERVED_WORDS: [&str; 4] = ["verify", "inspect", "extract", "add"];
 
+/// A file named on the command line that the system does not give.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Unreadable(String);
+
 /// The output as named, if any.
 pub(super) fn output(args: &Args) -> Result<Option<Output>> {
     let Some(path) = &args.out else { return Ok(None) };
@@ -115,12 +120,17 @@ fn sources(args: &Args) -> Result<Sources> {
 fn place(text: &OsStr) -> Result<Place> {
     let whole = Place { path: PathBuf::from(text), destination: Vec::new() };
     let bytes = text.as_bytes();
-    let Some(colon) = bytes.windows(2).rposition(|pair| pair == b":/") else {
-        return Ok(whole);
-    };
     if whole.path.symlink_metadata().is_ok() {
         return Ok(whole);
     }
+    let Some(colon) = bytes.windows(2).rposition(|pair| pair == b":/") else {
+        if let Some((path, place)) = text.to_str().and_then(|text| text.split_once(':'))
+            && Path::new(path).exists()
+        {
+            bail!("--from {path}:{place}: a place in the image begins with /: {path}:/{place}");
+        }
+        return Ok(whole);
+    };
     let path = PathBuf::from(OsStr::from_bytes(&bytes[..colon]));
     let destination = &bytes[colon + 1..];
     let mut names: Vec<OsString> = destination
@@ -182,7 +192,10 @@ fn boot_code(path: &Path) -> Result<Vec<u8>> {
     let mut code = Vec::new();
     File::open(path)
         .and_then(|file| file.take(BOOT_SECTOR_BYTES as u64 + 1).read_to_end(&mut code))
-        .with_context(|| format!("--boot-code {name}: cannot be read"))?;
+        .map_err(|error| {
+            let why = printable::error(&error);
+            Unreadable(format!("--boot-code {name}: cannot be read: {why}"))
+        })?;
     if code.len() > BOOT_SECTOR_BYTES {
         bail!("--boot-code {name}: is more than {BOOT_SECTOR_BYTES} bytes, a boot sector");
     }

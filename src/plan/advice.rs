@@ -132,13 +132,16 @@ impl Search<'_> {
             .filter(chosen_unasked)
             .flat_map(|cluster_bytes| self.all_legal_totals_of(cluster_bytes))
             .collect();
-        let typed = |sectors: u64| as_typed(sectors * self.sector_bytes());
+        // Whole KiB are easier to type, and what is a little more than the least is legal too.
+        let bytes = |sectors: u64| sectors * self.sector_bytes();
+        let or_more = |sectors: u64| as_typed(bytes(sectors).next_multiple_of(1 << 10));
+        let or_less = |sectors: u64| as_typed(bytes(sectors) >> 10 << 10);
         if let Some(most) = ranges.iter().map(|range| range.1).filter(|most| *most < total).max() {
-            advice.push(format!("use --size {} or less", typed(most)));
+            advice.push(format!("use --size {} or less", or_less(most)));
         }
         if let Some(least) = ranges.iter().map(|range| range.0).filter(|least| *least > total).min()
         {
-            advice.push(format!("use --size {} or more", typed(least)));
+            advice.push(format!("use --size {} or more", or_more(least)));
         }
         if self.format.kind.is_some() {
             advice.push("leave out --fat-type for the type that suits the size".to_owned());

@@ -35,8 +35,8 @@ impl fmt::Display for Asked {
 pub enum Misfit {
     /// The size ends inside a sector.
     #[error(
-        "--size {bytes} is no whole number of sectors of {sector_bytes} bytes; {} or {} is",
-        bytes - bytes % sector_bytes, bytes - bytes % sector_bytes + sector_bytes
+        "--size {bytes} is no whole number of sectors of {sector_bytes} bytes; use {}",
+        bytes - bytes % sector_bytes + sector_bytes
     )]
     SizeNotWholeSectors {
         /// The size.
@@ -46,7 +46,8 @@ pub enum Misfit {
     },
     /// More sectors than 32 bits count.
     #[error(
-        "--size {bytes} is more than a FAT volume can have: {most} bytes at {sector_bytes} bytes a sector"
+        "--size {} is too large; with sectors of {sector_bytes} bytes a FAT volume has at most {most} bytes",
+        as_typed(*bytes)
     )]
     SizeOverLimit {
         /// The size.
@@ -138,11 +139,16 @@ pub enum Misfit {
     },
     /// The tree does not fit.
     #[error(
-        "image of {} is too small: the source{} needs {needed} clusters of {cluster_bytes} bytes{}, the image has {available}: {} bytes do not fit; {advice}",
+        "image of {} is too small: the source{} needs {} in clusters of {}{}, and there is room for {}; {advice}",
         as_typed(*image_bytes),
         if *complete { "" } else { ", as far as it was not refused," },
-        if *free == 0 { String::new() } else { format!(" and {free} to stay free") },
-        (needed + free - available) * u64::from(*cluster_bytes),
+        as_typed(needed * u64::from(*cluster_bytes)),
+        as_typed(u64::from(*cluster_bytes)),
+        match free {
+            0 => String::new(),
+            free => format!(" and {} that stay free", as_typed(free * u64::from(*cluster_bytes))),
+        },
+        as_typed(available * u64::from(*cluster_bytes)),
     )]
     TooSmall {
         /// The size asked for.

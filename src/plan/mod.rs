@@ -84,6 +84,10 @@ pub struct Totals {
     pub directories: u64,
     /// Bytes of all files.
     pub content_bytes: u64,
+    /// Symbolic links that are stored as what they lead to.
+    pub links: u64,
+    /// Bytes of files that are stored because of a link.
+    pub linked_bytes: u64,
     /// Clusters that something owns.
     pub used_clusters: u32,
 }
@@ -149,8 +153,18 @@ impl Plan {
                 totals.directories += 1;
             }
         }
+        // Parents come before their children.
+        let mut through_link = vec![false; tree.len()];
         for (id, place) in tree.ids().zip(&placed) {
             let node = tree.node(id);
+            let parent = through_link.get(node.parent().index()).is_some_and(|linked| *linked);
+            if let Some(linked) = through_link.get_mut(id.index()) {
+                *linked = parent || node.through_link;
+                if *linked && !place.left_out {
+                    totals.links += u64::from(node.through_link);
+                    totals.linked_bytes += node.size_bytes();
+                }
+            }
             if node.is_directory() || place.left_out {
                 continue;
             }

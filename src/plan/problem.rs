@@ -120,8 +120,7 @@ impl Problem {
             Self::Clash { .. } => Some(Remedy::Clash),
             Self::Source(refusal) => match refusal.kind {
                 RefusalKind::Special(_) => Some(Remedy::Special),
-                RefusalKind::DanglingLink { .. } => Some(Remedy::Dangling),
-                RefusalKind::LinkLoop(_) | RefusalKind::EscapingLink { .. } => Some(Remedy::Links),
+                _ if refusal.kind.is_lost_link() => Some(Remedy::Dangling),
                 _ => None,
             },
             _ => None,
@@ -132,9 +131,7 @@ impl Problem {
 /// A flag that lets a build go on, in the order of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Remedy {
-    /// For loops and links that lead out.
-    Links,
-    /// For links without a target.
+    /// For links that lead nowhere, out of the source, or in a circle.
     Dangling,
     /// For FIFOs, sockets and devices.
     Special,
@@ -148,7 +145,6 @@ impl Remedy {
     /// The flag as typed.
     pub fn flag(self) -> &'static str {
         match self {
-            Self::Links => "--symlinks skip",
             Self::Dangling => "--dangling skip",
             Self::Special => "--special skip",
             Self::InvalidNames => "--invalid-names replace",
@@ -160,10 +156,8 @@ impl Remedy {
     pub fn subject(self, count: usize) -> &'static str {
         let one = count == 1;
         match self {
-            Self::Links if one => "link that loops or leads out",
-            Self::Links => "links that loop or lead out",
-            Self::Dangling if one => "link without a target",
-            Self::Dangling => "links without a target",
+            Self::Dangling if one => "link that leads nowhere",
+            Self::Dangling => "links that lead nowhere",
             Self::Special if one => "special file",
             Self::Special => "special files",
             Self::InvalidNames if one => "name that FAT cannot hold",

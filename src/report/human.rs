@@ -111,8 +111,15 @@ fn volume_line(plan: &Plan) -> String {
 fn contents_line(plan: &Plan) -> String {
     let totals = plan.totals();
     let free = u64::from(plan.free_clusters().count) * u64::from(plan.geometry().cluster_bytes());
+    let links = match totals.links {
+        0 => String::new(),
+        1 => format!(", {} of it through a link", format_size(totals.linked_bytes, BINARY)),
+        links => {
+            format!(", {} of it through {links} links", format_size(totals.linked_bytes, BINARY))
+        }
+    };
     format!(
-        "{} {} in {} {}, {}; {} free",
+        "{} {} in {} {}, {}{links}; {} free",
         totals.files,
         if totals.files == 1 { "file" } else { "files" },
         totals.directories,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Report, region_name};
 use crate::event::Notice;
-use crate::plan::{Blame, Problems};
+use crate::plan::{Blame, Problems, Remedy};
 use crate::verify::{Depth, Findings};
 
 /// The document's version.
@@ -64,6 +64,8 @@ struct ContentsFacts {
     files: u64,
     directories: u64,
     bytes: u64,
+    links: u64,
+    linked_bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -96,6 +98,9 @@ struct WrittenFacts {
 #[derive(Serialize)]
 struct ProblemFacts {
     blame: &'static str,
+    /// The flag that lets a build go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flag: Option<&'static str>,
     text: String,
 }
 
@@ -120,6 +125,7 @@ pub fn success(report: &Report) -> String {
 pub fn refusal(problems: &Problems) -> String {
     let fact = |problem: &crate::plan::Problem| ProblemFacts {
         blame: blame_name(problem.blame()),
+        flag: problem.remedy().map(Remedy::flag),
         text: problem.to_string(),
     };
     render(&Document {
@@ -134,14 +140,14 @@ pub fn wrong(findings: &Findings) -> String {
     let problems = findings
         .kept()
         .iter()
-        .map(|finding| ProblemFacts { blame: "image", text: finding.to_string() })
+        .map(|finding| ProblemFacts { blame: "image", flag: None, text: finding.to_string() })
         .collect();
     render(&Document { status: "wrong", problems, ..empty() })
 }
 
 /// The document of a build that failed otherwise; `blame` as in a refusal, or `system`.
 pub fn failure(blame: &'static str, text: &str) -> String {
-    let problem = ProblemFacts { blame, text: text.to_owned() };
+    let problem = ProblemFacts { blame, flag: None, text: text.to_owned() };
     render(&Document { status: "failed", problems: vec![problem], ..empty() })
 }
 
@@ -192,6 +198,8 @@ fn image_facts(report: &Report) -> ImageFacts {
             files: totals.files,
             directories: totals.directories,
             bytes: totals.content_bytes,
+            links: totals.links,
+            linked_bytes: totals.linked_bytes,
         },
         regions: regions.collect(),
         largest: largest.collect(),

@@ -66,12 +66,16 @@ impl<'a> Buffer<'a> {
             // In pieces, so that a stream can be stopped.
             let piece = left.min(64 << 20);
             self.check_stop()?;
-            self.destination.zeros(self.at, piece)?;
+            let outcome = &mut self.outcome;
+            if self.destination.zeros(self.at, piece)? {
+                outcome.written_bytes += piece;
+            } else {
+                outcome.hole_bytes += piece;
+            }
             self.at += piece;
             left -= piece;
             self.watch.advance(piece);
         }
-        self.outcome.hole_bytes += len;
         Ok(())
     }
 
@@ -121,9 +125,9 @@ mod tests {
             Ok(())
         }
 
-        fn zeros(&mut self, at: u64, len: u64) -> Result<(), OutputError> {
+        fn zeros(&mut self, at: u64, len: u64) -> Result<bool, OutputError> {
             self.0.push((at, Err(len)));
-            Ok(())
+            Ok(false)
         }
     }
 

@@ -85,8 +85,8 @@ impl Destination for NewFile {
     }
 
     /// The file was made of zeros.
-    fn zeros(&mut self, _: u64, _: u64) -> Result<(), OutputError> {
-        Ok(())
+    fn zeros(&mut self, _: u64, _: u64) -> Result<bool, OutputError> {
+        Ok(false)
     }
 }
 

@@ -46,8 +46,8 @@ trait Destination {
     /// Writes all of `bytes` at byte `at` of the image.
     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutputError>;
 
-    /// Makes `len` bytes at `at` zero.
-    fn zeros(&mut self, at: u64, len: u64) -> Result<(), OutputError>;
+    /// Makes `len` bytes at `at` zero, and tells whether they had to be written for that.
+    fn zeros(&mut self, at: u64, len: u64) -> Result<bool, OutputError>;
 }
 
 /// What was written.

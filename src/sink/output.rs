@@ -39,12 +39,12 @@ enum Place {
 #[derive(Debug, Error)]
 pub enum OutputError {
     /// The system refused.
-    #[error("{}: {}", .name, explain(.error, *.stream))]
+    #[error("{}: {}", .name, explain(.error, *.replaces))]
     Io {
         /// The output as text.
         name: String,
-        /// Whether it is one that replaces nothing.
-        stream: bool,
+        /// Whether there is an older image that stays until the new one is complete.
+        replaces: bool,
         /// What the system said.
         error: io::Error,
     },
@@ -73,8 +73,9 @@ pub enum OutputError {
     },
     /// Room was to be reserved, and the file system cannot.
     #[error(
-        "{}: this file system cannot reserve room for the image ({error}); leave out --preallocate",
-        printable::path(path)
+        "{}: this file system cannot reserve room for the image ({}); leave out --preallocate",
+        printable::path(path),
+        printable::error(error)
     )]
     CannotPreallocate {
         /// The output.
@@ -84,18 +85,18 @@ pub enum OutputError {
     },
 }
 
-fn explain(error: &io::Error, stream: bool) -> String {
+fn explain(error: &io::Error, replaces: bool) -> String {
     let remedy = match error.kind() {
-        io::ErrorKind::StorageFull if stream => "no room left for the image",
+        io::ErrorKind::StorageFull if !replaces => "no room left for the image",
         io::ErrorKind::StorageFull => {
-            "no room left for the image; an image that is being replaced stays until the new one is complete, so both need room"
+            "no room left for the image; the old one stays until the new one is complete, so both need room"
         }
         io::ErrorKind::QuotaExceeded => "the quota leaves no room for the image",
         io::ErrorKind::FileTooLarge => {
             "the file system or a limit of this process (ulimit -f) allows no file of this size"
         }
         io::ErrorKind::BrokenPipe => "the reader went away before the image was complete",
-        _ => return format!("cannot be written: {error}"),
+        _ => return format!("cannot be written: {}", printable::error(error)),
     };
     remedy.to_owned()
 }
@@ -111,7 +112,7 @@ impl Output {
     /// # Errors
     /// When no image can be written there, as far as can be told without writing.
     pub fn at(path: &Path) -> Result<Self, OutputError> {
-        let io = |error| OutputError::Io { name: printable::path(path), stream: false, error };
+        let io = |error| OutputError::Io { name: printable::path(path), replaces: false, error };
         let no_directory = |directory: &Path| OutputError::NoDirectory {
             path: path.to_path_buf(),
             directory: directory.to_path_buf(),
@@ -186,7 +187,7 @@ impl Output {
     }
 
     pub(super) fn error(&self, error: io::Error) -> OutputError {
-        OutputError::Io { name: self.name(), stream: self.is_stream(), error }
+        OutputError::Io { name: self.name(), replaces: self.old_mode().is_some(), error }
     }
 }
 

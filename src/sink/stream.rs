@@ -32,13 +32,13 @@ impl Destination for Stream {
         self.file.write_all(bytes).map_err(|error| self.output.error(error))
     }
 
-    fn zeros(&mut self, _: u64, len: u64) -> Result<(), OutputError> {
+    fn zeros(&mut self, _: u64, len: u64) -> Result<bool, OutputError> {
         let mut left = len;
         while left > 0 {
             let count = usize::try_from(left).unwrap_or(usize::MAX).min(ZEROS.len());
             self.file.write_all(&ZEROS[..count]).map_err(|error| self.output.error(error))?;
             left -= count as u64;
         }
-        Ok(())
+        Ok(true)
     }
 }

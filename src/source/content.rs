@@ -58,7 +58,7 @@ pub enum ContentErrorKind {
     #[error("changed while the image was built; build again when nothing changes the source")]
     Changed,
     /// The system refused.
-    #[error("cannot be read: {0}")]
+    #[error("cannot be read: {}", printable::error(.0))]
     Unreadable(io::Error),
 }
 

@@ -34,10 +34,8 @@ pub(super) fn within_root(root: &Path, link: &Path) -> Result<Target, RefusalKin
     let mut metadata = fs::metadata(root).map_err(RefusalKind::Unreadable)?;
     while let Some(step) = ahead.pop_front() {
         if !metadata.is_dir() {
-            return Err(RefusalKind::DanglingLink {
-                target,
-                missing: path_of(root, &here).join(step),
-            });
+            here.push(step);
+            return Err(dangling(root, &here, target));
         }
         if step == ".." {
             if here.pop().is_none() {
@@ -51,7 +49,7 @@ pub(super) fn within_root(root: &Path, link: &Path) -> Result<Target, RefusalKin
         if metadata.is_symlink() {
             links_met += 1;
             if links_met > MAX_LINKS {
-                return Err(RefusalKind::LinkLoop(target));
+                return Err(RefusalKind::LinkLoop { target, root: Some(root.to_path_buf()) });
             }
             let next = fs::read_link(path_of(root, &here)).map_err(RefusalKind::Unreadable)?;
             here.pop();
@@ -69,10 +67,11 @@ pub(super) fn on_host(link: &Path) -> Result<Target, RefusalKind> {
         let target = fs::read_link(link).unwrap_or_default();
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                RefusalKind::DanglingLink { missing: target.clone(), target }
+                let missing = link.parent().unwrap_or(Path::new("")).join(&target);
+                RefusalKind::DanglingLink { target, missing, root: None }
             }
             _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-                RefusalKind::LinkLoop(target)
+                RefusalKind::LinkLoop { target, root: None }
             }
             _ => RefusalKind::Unreadable(error),
         }
@@ -101,11 +100,15 @@ fn path_of(root: &Path, here: &[OsString]) -> PathBuf {
 }
 
 fn stat(root: &Path, here: &[OsString], target: &Path) -> Result<Metadata, RefusalKind> {
-    let path = path_of(root, here);
-    fs::symlink_metadata(&path).map_err(|error| match error.kind() {
+    fs::symlink_metadata(path_of(root, here)).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            RefusalKind::DanglingLink { target: target.to_path_buf(), missing: path }
+            dangling(root, here, target.to_path_buf())
         }
         _ => RefusalKind::Unreadable(error),
     })
+}
+
+fn dangling(root: &Path, here: &[OsString], target: PathBuf) -> RefusalKind {
+    let missing = path_of(Path::new("/"), here);
+    RefusalKind::DanglingLink { target, missing, root: Some(root.to_path_buf()) }
 }

@@ -33,7 +33,8 @@ pub struct Sources {
     pub overlay: bool,
     /// What to do with symbolic links.
     pub links: LinkPolicy,
-    /// Whether links without a target are left out rather than refused.
+    /// Whether links that lead nowhere, out of the source or in a circle are left out rather than
+    /// refused.
     pub skip_dangling: bool,
     /// Whether FIFOs, sockets and devices are left out rather than refused.
     pub skip_special: bool,

@@ -21,7 +21,7 @@ pub struct Refusal {
 #[derive(Debug, Error)]
 pub enum RefusalKind {
     /// The source itself, or an entry of it, cannot be read.
-    #[error("cannot be read: {0}")]
+    #[error("cannot be read: {}", printable::error(.0))]
     Unreadable(io::Error),
     /// A file was given as a source without a place to go.
     #[error("is a file, not a directory; say where it goes: --from {}:/{}",
@@ -35,21 +35,24 @@ pub enum RefusalKind {
     Link,
     /// A link whose target is not there.
     #[error(
-        "is a link to {}, and there is no {}; remove it, or leave such out with --dangling skip",
+        "is a link to {}, and {}there is no {}; {}",
         printable::path(target),
-        printable::path(missing)
+        inside(root),
+        printable::path(missing),
+        remedy(root)
     )]
     DanglingLink {
         /// What the link says.
         target: PathBuf,
-        /// The first part of the way that does not exist.
+        /// The first part of the way that does not exist, as seen from inside the source.
         missing: PathBuf,
+        /// The source inside which it was looked for; `None` on the host.
+        root: Option<PathBuf>,
     },
     /// A link that climbs out of the source.
     #[error(
-        "is a link to {}, which leads out of {}; remove it, or follow it with --symlinks host",
-        printable::path(target),
-        printable::path(root)
+        "is a link to {}, which leads out of {}; {}", printable::path(target),
+        printable::path(root), remedy(&Some(PathBuf::new()))
     )]
     EscapingLink {
         /// What the link says.
@@ -59,10 +62,17 @@ pub enum RefusalKind {
     },
     /// A link that leads to itself or to a directory that it lies in.
     #[error(
-        "is a link to {}, which leads back to itself; remove it, or leave all links out with --symlinks skip",
-        printable::path(.0)
+        "is a link to {}, which {}leads in a circle; {}",
+        printable::path(target),
+        inside(root),
+        remedy(root)
     )]
-    LinkLoop(PathBuf),
+    LinkLoop {
+        /// What the link says.
+        target: PathBuf,
+        /// The source inside which it was followed; `None` on the host.
+        root: Option<PathBuf>,
+    },
     /// Links to directories that hold links to directories, and so on.
     #[error(
         "links to directories multiply the source past 100000 directories; leave all links out with --symlinks skip"
@@ -81,4 +91,28 @@ pub enum RefusalKind {
     /// More than 4,294,967,295 entries, or 4 GiB of names.
     #[error("holds more entries than a FAT volume can")]
     TooManyEntries,
+}
+
+impl RefusalKind {
+    /// Whether a link leads nowhere, out of the source or in a circle, so that there is nothing that
+    /// could be stored for it.
+    pub fn is_lost_link(&self) -> bool {
+        matches!(
+            self,
+            Self::DanglingLink { .. } | Self::EscapingLink { .. } | Self::LinkLoop { .. }
+        )
+    }
+}
+
+fn inside(root: &Option<PathBuf>) -> String {
+    root.as_ref().map(|root| format!("inside {} ", printable::path(root))).unwrap_or_default()
+}
+
+fn remedy(root: &Option<PathBuf>) -> &'static str {
+    match root {
+        Some(_) => {
+            "leave such links out with --dangling skip, or follow them on this machine with --symlinks host"
+        }
+        None => "leave such links out with --dangling skip",
+    }
 }

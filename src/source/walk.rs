@@ -218,9 +218,8 @@ impl<'a> Walk<'a> {
         };
         let target = match target {
             Ok(target) => target,
-            Err(RefusalKind::DanglingLink { target, .. }) if self.sources.skip_dangling => {
-                let text = format!("link to {} left out: no target", printable::path(&target));
-                self.notice(NoticeKind::DanglingLinkSkipped, listed, &text);
+            Err(kind) if kind.is_lost_link() => {
+                self.lost_link(listed, kind);
                 return None;
             }
             Err(kind) => {
@@ -236,7 +235,8 @@ impl<'a> Walk<'a> {
         let identity = identity_of(&target.metadata);
         if self.tree.lies_in(spot.parent, &identity) {
             let text = fs::read_link(listed).unwrap_or_default();
-            self.tree.refuse(listed, RefusalKind::LinkLoop(text));
+            let inside = (self.sources.links == LinkPolicy::Follow).then(|| root.to_path_buf());
+            self.lost_link(listed, RefusalKind::LinkLoop { target: text, root: inside });
             return None;
         }
         self.linked_directories += 1;
@@ -248,6 +248,21 @@ impl<'a> Walk<'a> {
         match self.tree.place(spot, found, self.sources.overlay, listed) {
             Landing::New(node) | Landing::Met(node) => Some(Pending { path: target.path, node }),
             Landing::Refused => None,
+        }
+    }
+
+    fn lost_link(&mut self, listed: &Path, kind: RefusalKind) {
+        let (target, why) = match &kind {
+            RefusalKind::EscapingLink { target, .. } => (target, "leads out of the source"),
+            RefusalKind::LinkLoop { target, .. } => (target, "leads in a circle"),
+            RefusalKind::DanglingLink { target, .. } => (target, "leads nowhere"),
+            _ => return,
+        };
+        let text = format!("link to {} left out: {why}", printable::path(target));
+        if self.sources.skip_dangling {
+            self.notice(NoticeKind::DanglingLinkSkipped, listed, &text);
+        } else {
+            self.tree.refuse(listed, kind);
         }
     }
 
