@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum, ValueHint};
 
-use super::size;
-use crate::fat::label::Label;
+use super::values::{self, FreeArg, LabelArg, OemName, SizeArg, VolumeIdArg};
 
 /// Builds a FAT disk image from a directory.
 ///
@@ -90,7 +89,7 @@ pub(crate) struct Args {
         long,
         value_name = "SIZE",
         default_value = "auto",
-        value_parser = image_size,
+        value_parser = values::image_size,
         allow_negative_numbers = true,
         help_heading = "Size"
     )]
@@ -103,7 +102,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "SIZE|PERCENT",
-        value_parser = free,
+        value_parser = values::free,
         allow_negative_numbers = true,
         help_heading = "Size"
     )]
@@ -117,7 +116,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "SIZE",
-        value_parser = cluster_size,
+        value_parser = values::cluster_size,
         allow_negative_numbers = true,
         help_heading = "Format"
     )]
@@ -128,7 +127,7 @@ pub(crate) struct Args {
         long,
         value_name = "SIZE",
         default_value = "512",
-        value_parser = sector_size,
+        value_parser = values::sector_size,
         allow_negative_numbers = true,
         help_heading = "Format"
     )]
@@ -147,23 +146,23 @@ pub(crate) struct Args {
     pub(crate) reserved_sectors: Option<u16>,
 
     /// Boundary in the image on which the clusters begin; by default 4K for clusters of 4K or more
-    #[arg(long, value_name = "SIZE", value_parser = align, help_heading = "Format")]
+    #[arg(long, value_name = "SIZE", value_parser = values::align, help_heading = "Format")]
     pub(crate) align: Option<u32>,
 
     /// Volume label, up to 11 characters
-    #[arg(long, value_name = "TEXT", value_parser = label, help_heading = "Format")]
+    #[arg(long, value_name = "TEXT", value_parser = values::label, help_heading = "Format")]
     pub(crate) label: Option<LabelArg>,
 
     /// Volume serial number, eight hexadecimal digits, or random; by default derived from the source
-    #[arg(long, value_name = "HEX|random", value_parser = volume_id, help_heading = "Format")]
+    #[arg(long, value_name = "HEX|random", value_parser = values::volume_id, help_heading = "Format")]
     pub(crate) volume_id: Option<VolumeIdArg>,
 
     /// OEM name in the boot sector, up to 8 characters [default: MSWIN4.1]
-    #[arg(long, value_name = "TEXT", value_parser = oem_name, help_heading = "Format")]
+    #[arg(long, value_name = "TEXT", value_parser = values::oem_name, help_heading = "Format")]
     pub(crate) oem_name: Option<OemName>,
 
     /// Media byte in hexadecimal: F0 or F8 to FF [default: F8]
-    #[arg(long, value_name = "HEX", value_parser = media, help_heading = "Format")]
+    #[arg(long, value_name = "HEX", value_parser = values::media, help_heading = "Format")]
     pub(crate) media: Option<u8>,
 
     /// Heads, for old boot code, 1 to 255
@@ -294,116 +293,4 @@ pub(crate) enum When {
     Always,
     /// Nowhere
     Never,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SizeArg {
-    Auto,
-    Bytes(u64),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FreeArg {
-    Bytes(u64),
-    Percent(u8),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum VolumeIdArg {
-    Given(u32),
-    Random,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LabelArg {
-    pub(crate) label: Label,
-    pub(crate) made_capital: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OemName(pub(crate) [u8; 8]);
-
-fn image_size(text: &str) -> Result<SizeArg, String> {
-    match text {
-        "auto" => Ok(SizeArg::Auto),
-        _ => size::parse(text).map(SizeArg::Bytes),
-    }
-}
-
-fn free(text: &str) -> Result<FreeArg, String> {
-    match text.strip_suffix('%') {
-        None => size::parse(text).map(FreeArg::Bytes),
-        Some(percent) => match percent.parse() {
-            Ok(percent @ 0..=99) => Ok(FreeArg::Percent(percent)),
-            _ => Err("a percentage is a whole number from 0 to 99".to_owned()),
-        },
-    }
-}
-
-fn cluster_size(text: &str) -> Result<u32, String> {
-    let bytes = size::parse(text)?;
-    match u32::try_from(bytes) {
-        Ok(bytes) if bytes.is_power_of_two() && (512..=65_536).contains(&bytes) => Ok(bytes),
-        _ => Err("a cluster size is a power of two from 512 to 65536".to_owned()),
-    }
-}
-
-fn sector_size(text: &str) -> Result<u16, String> {
-    match u16::try_from(size::parse(text)?) {
-        Ok(bytes @ (512 | 1024 | 2048 | 4096)) => Ok(bytes),
-        _ => Err("a sector size is 512, 1024, 2048 or 4096".to_owned()),
-    }
-}
-
-fn align(text: &str) -> Result<u32, String> {
-    match u32::try_from(size::parse(text)?) {
-        // 65535 reserved sectors of 512 bytes reach no farther.
-        Ok(bytes @ 1..=0x100_0000) => Ok(bytes),
-        _ => Err("a boundary is 1 byte to 16M".to_owned()),
-    }
-}
-
-fn label(text: &str) -> Result<LabelArg, String> {
-    let label = Label::new(text).map_err(|fault| fault.to_string())?;
-    let made_capital = text.bytes().any(|byte| byte.is_ascii_lowercase());
-    Ok(LabelArg { label, made_capital })
-}
-
-fn volume_id(text: &str) -> Result<VolumeIdArg, String> {
-    if text.eq_ignore_ascii_case("random") {
-        return Ok(VolumeIdArg::Random);
-    }
-    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-    let digits = match digits.split_once('-') {
-        Some((high, low)) if high.len() == 4 && low.len() == 4 => format!("{high}{low}"),
-        _ => digits.to_owned(),
-    };
-    let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !hexadecimal || digits.len() != 8 {
-        return Err("a volume id is eight hexadecimal digits, such as DEAD-BEEF, or random".into());
-    }
-    u32::from_str_radix(&digits, 16).map(VolumeIdArg::Given).map_err(|error| error.to_string())
-}
-
-fn oem_name(text: &str) -> Result<OemName, String> {
-    if text.len() > 8 || !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-        return Err("an OEM name is up to 8 printable ASCII characters".to_owned());
-    }
-    let mut name = [b' '; 8];
-    for (to, from) in name.iter_mut().zip(text.bytes()) {
-        *to = from;
-    }
-    if [*b"EXFAT   ", *b"NTFS    "].contains(&name) || text.starts_with("2M") {
-        return Err("readers take a volume of that OEM name for something else than FAT".to_owned());
-    }
-    Ok(OemName(name))
-}
-
-fn media(text: &str) -> Result<u8, String> {
-    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-    match u8::from_str_radix(digits, 16) {
-        // Windows refuses FA.
-        Ok(byte @ (0xF0 | 0xF8 | 0xF9 | 0xFB..=0xFF)) => Ok(byte),
-        _ => Err("a media byte is F0, F8, F9 or FB to FF".to_owned()),
-    }
 }

@@ -7,6 +7,7 @@ mod progress;
 mod request;
 mod signals;
 mod size;
+mod values;
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};

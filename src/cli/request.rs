@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
-use super::args::{Args, Clashes, FreeArg, Invalid, Links, Long, Refuse, SizeArg, VolumeIdArg};
+use super::args::{Args, Clashes, Invalid, Links, Long, Refuse};
+use super::values::{FreeArg, SizeArg, VolumeIdArg};
 use crate::fat::boot::BOOT_SECTOR_BYTES;
 use crate::fat::kind::FatKind;
 use crate::plan::request::{

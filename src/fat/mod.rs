@@ -3,7 +3,7 @@
 //!
 //! | Specification | Here |
 //! |---|---|
-//! | BPB, boot sector, FSInfo | [`boot`] |
+//! | BPB, boot sector, FSInfo | [`boot`] as written, [`mount`] as found |
 //! | `CountofClusters`, `FATSz` | [`geometry::Geometry`] |
 //! | FAT entry | [`table`] |
 //! | `DIR_*`, `LDIR_*` | [`record`] |
@@ -19,6 +19,7 @@ pub mod boot;
 pub mod geometry;
 pub mod kind;
 pub mod label;
+pub mod mount;
 pub mod name;
 pub mod record;
 pub mod short;

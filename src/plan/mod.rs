@@ -6,7 +6,7 @@
 //! | [`request`] | nothing: it is what is wanted |
 //! | `names` | the name under which each entry is stored |
 //! | `times` | its stamp |
-//! | `demand`, `size` | the volume: type, cluster, sectors |
+//! | `demand`, `size`, `floppy` | the volume: type, cluster, sectors |
 //! | [`misfit`], [`problem`], `advice` | what to say when there is none |
 //! | `alloc` | where everything lies |
 //! | `chs`, `identity` | fields that old boot code reads; the serial number |
@@ -16,6 +16,7 @@ mod advice;
 mod alloc;
 mod chs;
 mod demand;
+mod floppy;
 mod identity;
 pub mod misfit;
 mod names;

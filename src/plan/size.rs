@@ -2,6 +2,7 @@
 //! holds the tree. Taste is here; arithmetic is in `fat::geometry`.
 
 use super::demand::{Demand, MAX_CLUSTER_BYTES, MIN_CLUSTER_BYTES};
+use super::floppy::Floppy;
 use super::misfit::{Asked, Misfit};
 use super::request::{Format, Free, ImageSize};
 use crate::fat::boot::MIN_FAT32_RESERVED_SECTORS;
@@ -16,7 +17,7 @@ const PREFERRED_CLUSTER_BYTES: u32 = 4096;
 pub(super) const ADVISED_CLUSTER_BYTES: u32 = 32 << 10;
 /// Reserved sectors of FAT32, as everybody has them.
 const FAT32_RESERVED_SECTORS: u16 = 32;
-/// Records of a fixed root directory, unless the tree needs more.
+/// Records of a fixed root directory, unless the tree needs more: whole sectors of every size.
 const ROOT_ENTRIES: u16 = 512;
 /// An image whose size is ours to choose is a multiple of so many sectors.
 const AUTO_SECTORS: u32 = 32;
@@ -31,30 +32,6 @@ pub(super) struct Chosen {
     pub(super) geometry: Geometry,
     /// The media byte that belongs to a classic floppy of that size.
     pub(super) floppy: Option<Floppy>,
-}
-
-/// What boot code knows of a floppy (fat-facts 1.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Floppy {
-    pub(super) media: u8,
-    pub(super) sectors_per_track: u16,
-    pub(super) heads: u16,
-    sectors_per_cluster: u8,
-    root_entries: u16,
-}
-
-impl Floppy {
-    fn of_size(total_sectors: u32) -> Option<Self> {
-        let (media, sectors_per_track, sectors_per_cluster, root_entries) = match total_sectors {
-            720 => (0xFD, 9, 2, 112),
-            1440 => (0xF9, 9, 2, 112),
-            2400 => (0xF9, 15, 1, 224),
-            2880 => (0xF0, 18, 1, 224),
-            5760 => (0xF0, 36, 2, 240),
-            _ => return None,
-        };
-        Some(Self { media, sectors_per_track, heads: 2, sectors_per_cluster, root_entries })
-    }
 }
 
 /// A volume that is asked for, and what it has to hold.
@@ -169,7 +146,7 @@ impl Search<'_> {
 
     /// Whether the root directory is larger than that of other volumes of its kind.
     pub(super) fn root_is_grown(&self, chosen: &Chosen) -> bool {
-        let usual = chosen.floppy.map_or(self.usual_root_entries(), |floppy| floppy.root_entries);
+        let usual = chosen.floppy.map_or(ROOT_ENTRIES, |floppy| floppy.root_entries);
         let entries = chosen.geometry.shape().root_entries;
         self.format.root_entries.is_none() && entries > usual
     }
@@ -273,13 +250,8 @@ impl Search<'_> {
         align_up(needed, per_sector)
             .and_then(|grown| u16::try_from(grown).ok())
             .filter(|grown| *grown <= most)
-            .map(|grown| grown.max(self.usual_root_entries()))
+            .map(|grown| grown.max(ROOT_ENTRIES))
             .ok_or(Unfit::Root { needed, most })
-    }
-
-    fn usual_root_entries(&self) -> u16 {
-        // 512 records fill whole sectors of every size.
-        ROOT_ENTRIES
     }
 
     /// Moves the data area up to its boundary by reserved sectors; the FAT is not lengthened.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::fat::boot::BootFault;
+use crate::fat::mount::BootFault;
 use crate::fat::name::NameFault;
 use crate::printable;
 

@@ -7,12 +7,10 @@ use super::bytes::ImageBytes;
 use super::chains::{Chains, Stretch};
 use super::directory::{self, Here, Listed, Listing};
 use super::finding::{Fault, Findings};
-use crate::fat::boot::{
-    BACKUP_BOOT_SECTOR, BOOT_SECTOR_BYTES, FSINFO_SECTOR, FoundBootSector, decode_boot_sector,
-    decode_fsinfo,
-};
+use crate::fat::boot::{BACKUP_BOOT_SECTOR, BOOT_SECTOR_BYTES, FSINFO_SECTOR};
 use crate::fat::geometry::Geometry;
 use crate::fat::kind::FatKind;
+use crate::fat::mount::{FoundBootSector, decode_boot_sector, decode_fsinfo};
 use crate::fat::record::{MAX_RECORDS, RECORD_BYTES};
 
 /// What a volume turned out to be.

@@ -1,0 +1,116 @@
+//! Values of flags: what each takes, and what to say of anything else. Knows no flag's meaning.
+
+use super::size;
+use crate::fat::label::Label;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SizeArg {
+    Auto,
+    Bytes(u64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FreeArg {
+    Bytes(u64),
+    Percent(u8),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VolumeIdArg {
+    Given(u32),
+    Random,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LabelArg {
+    pub(crate) label: Label,
+    pub(crate) made_capital: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OemName(pub(crate) [u8; 8]);
+
+pub(super) fn image_size(text: &str) -> Result<SizeArg, String> {
+    match text {
+        "auto" => Ok(SizeArg::Auto),
+        _ => size::parse(text).map(SizeArg::Bytes),
+    }
+}
+
+pub(super) fn free(text: &str) -> Result<FreeArg, String> {
+    match text.strip_suffix('%') {
+        None => size::parse(text).map(FreeArg::Bytes),
+        Some(percent) => match percent.parse() {
+            Ok(percent @ 0..=99) => Ok(FreeArg::Percent(percent)),
+            _ => Err("a percentage is a whole number from 0 to 99".to_owned()),
+        },
+    }
+}
+
+pub(super) fn cluster_size(text: &str) -> Result<u32, String> {
+    let bytes = size::parse(text)?;
+    match u32::try_from(bytes) {
+        Ok(bytes) if bytes.is_power_of_two() && (512..=65_536).contains(&bytes) => Ok(bytes),
+        _ => Err("a cluster size is a power of two from 512 to 65536".to_owned()),
+    }
+}
+
+pub(super) fn sector_size(text: &str) -> Result<u16, String> {
+    match u16::try_from(size::parse(text)?) {
+        Ok(bytes @ (512 | 1024 | 2048 | 4096)) => Ok(bytes),
+        _ => Err("a sector size is 512, 1024, 2048 or 4096".to_owned()),
+    }
+}
+
+pub(super) fn align(text: &str) -> Result<u32, String> {
+    match u32::try_from(size::parse(text)?) {
+        // 65535 reserved sectors of 512 bytes reach no farther.
+        Ok(bytes @ 1..=0x100_0000) => Ok(bytes),
+        _ => Err("a boundary is 1 byte to 16M".to_owned()),
+    }
+}
+
+pub(super) fn label(text: &str) -> Result<LabelArg, String> {
+    let label = Label::new(text).map_err(|fault| fault.to_string())?;
+    let made_capital = text.bytes().any(|byte| byte.is_ascii_lowercase());
+    Ok(LabelArg { label, made_capital })
+}
+
+pub(super) fn volume_id(text: &str) -> Result<VolumeIdArg, String> {
+    if text.eq_ignore_ascii_case("random") {
+        return Ok(VolumeIdArg::Random);
+    }
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    let digits = match digits.split_once('-') {
+        Some((high, low)) if high.len() == 4 && low.len() == 4 => format!("{high}{low}"),
+        _ => digits.to_owned(),
+    };
+    let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !hexadecimal || digits.len() != 8 {
+        return Err("a volume id is eight hexadecimal digits, such as DEAD-BEEF, or random".into());
+    }
+    u32::from_str_radix(&digits, 16).map(VolumeIdArg::Given).map_err(|error| error.to_string())
+}
+
+pub(super) fn oem_name(text: &str) -> Result<OemName, String> {
+    if text.len() > 8 || !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return Err("an OEM name is up to 8 printable ASCII characters".to_owned());
+    }
+    let mut name = [b' '; 8];
+    for (to, from) in name.iter_mut().zip(text.bytes()) {
+        *to = from;
+    }
+    if [*b"EXFAT   ", *b"NTFS    "].contains(&name) || text.starts_with("2M") {
+        return Err("readers take a volume of that OEM name for something else than FAT".to_owned());
+    }
+    Ok(OemName(name))
+}
+
+pub(super) fn media(text: &str) -> Result<u8, String> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    match u8::from_str_radix(digits, 16) {
+        // Windows refuses FA.
+        Ok(byte @ (0xF0 | 0xF8 | 0xF9 | 0xFB..=0xFF)) => Ok(byte),
+        _ => Err("a media byte is F0, F8, F9 or FB to FF".to_owned()),
+    }
+}
