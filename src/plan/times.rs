@@ -45,10 +45,9 @@ mod tests {
 
     fn at(seconds: i64) -> Identity {
         Identity {
-            device: 0,
-            inode: 0,
             modified_seconds: seconds,
             modified_nanoseconds: 999_999_999,
+            ..Identity::default()
         }
     }
 

@@ -21,8 +21,8 @@ pub use output::{Output, OutputError};
 
 use crate::event::{Observer, Stage};
 use crate::image::{Body, Image};
-use crate::source::content::{Content, ContentError, Part, confirm_unopened};
-use crate::source::{NodeId, Tree};
+use crate::source::NodeId;
+use crate::source::content::{ContentError, Opener, Part};
 use buffer::Buffer;
 use file::NewFile;
 use stream::Stream;
@@ -118,12 +118,13 @@ fn copy(
     destination: &mut dyn Destination,
     watch: &dyn Observer,
 ) -> Result<Outcome, WriteError> {
-    let tree = image.plan().tree();
+    let plan = image.plan();
+    let mut opener = Opener::new(plan.tree());
     let mut buffer = Buffer::new(destination, watch);
     for segment in image.segments() {
         match segment.body {
             Body::Zero => buffer.zeros(segment.len)?,
-            Body::Content(id) => copy_content(tree, id, &mut buffer)?,
+            Body::Content(id) => copy_content(&mut opener, id, &mut buffer)?,
             Body::Meta(meta) => {
                 let mut from = 0;
                 while from < segment.len {
@@ -137,16 +138,22 @@ fn copy(
         }
     }
     let outcome = buffer.finish()?;
-    let plan = image.plan();
-    let empty = |id: &NodeId| !tree.node(*id).is_directory() && tree.node(*id).size_bytes() == 0;
-    for id in plan.stored().filter(empty) {
-        confirm_unopened(tree, id)?;
+    // What has no bytes was not opened so far.
+    for id in plan.stored().filter(|id| plan.tree().node(*id).size_bytes() == 0) {
+        if watch.must_stop() {
+            return Err(WriteError::Stopped);
+        }
+        opener.confirm(id)?;
     }
     Ok(outcome)
 }
 
-fn copy_content(tree: &Tree, id: NodeId, buffer: &mut Buffer<'_>) -> Result<(), WriteError> {
-    let mut content = Content::open(tree, id)?;
+fn copy_content(
+    opener: &mut Opener<'_>,
+    id: NodeId,
+    buffer: &mut Buffer<'_>,
+) -> Result<(), WriteError> {
+    let mut content = opener.open(id)?;
     while let Some(part) = content.next_part()? {
         match part {
             Part::Hole(len) => buffer.zeros(len)?,

@@ -1,16 +1,17 @@
 //! The bytes of a file, exactly as many as were planned, from the very file that was scanned.
 //! Knows no image.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{OFlags, SeekFrom, seek};
+use rustix::fs::{Mode, OFlags, ResolveFlags, SeekFrom, open, openat, openat2, seek};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use super::tree::{Identity, NodeId, NodeKind, Tree};
+use super::tree::{NodeId, NodeKind, Tree, identity_of, os_name};
 use crate::printable;
 
 /// A file whose bytes are not to be had as planned.
@@ -57,6 +58,9 @@ pub enum ContentErrorKind {
     /// It was written to.
     #[error("changed while the image was built; build again when nothing changes the source")]
     Changed,
+    /// It has bytes and says that it has none.
+    #[error("tells a size of 0 and has contents, as files under /proc do; store a copy of it")]
+    SizeUntold,
     /// The system refused.
     #[error("cannot be read: {}", printable::error(.0))]
     Unreadable(io::Error),
@@ -71,37 +75,139 @@ pub enum Part {
     Hole(u64),
 }
 
+/// Opens what a tree names, one directory after the other. No link is followed on the way from the
+/// source to a file: what took the place of a directory since the scan cannot lead elsewhere.
+#[derive(Debug)]
+pub struct Opener<'a> {
+    tree: &'a Tree,
+    folder: Option<Folder>,
+}
+
+/// The directory whose files are being opened, see [`Tree::folder_key`].
+#[derive(Debug)]
+struct Folder {
+    key: Option<(NodeId, u32)>,
+    descriptor: OwnedFd,
+}
+
+impl<'a> Opener<'a> {
+    /// For the nodes of `tree`; quick when they come in the order of their numbers.
+    pub fn new(tree: &'a Tree) -> Self {
+        Self { tree, folder: None }
+    }
+
+    /// Opens a file, never anything that blocks, and makes sure before the first byte is read that
+    /// it is the one that was scanned.
+    ///
+    /// # Errors
+    /// When it is gone, is another, or may not be read.
+    pub fn open(&mut self, id: NodeId) -> Result<Content<'a>, ContentError> {
+        let node = self.tree.node(id);
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = self.descriptor(id, flags)?;
+        let sparse = matches!(node.kind, NodeKind::File { sparse: true, .. });
+        let planned_bytes = node.size_bytes();
+        let content = Content { tree: self.tree, id, file, planned_bytes, at: 0, sparse };
+        match content.file.metadata() {
+            Ok(found) if found.is_file() && identity_of(&found).is_of(&node.identity) => {
+                Ok(content)
+            }
+            Ok(_) => Err(content.error(ContentErrorKind::Replaced)),
+            Err(error) => Err(content.error(ContentErrorKind::Unreadable(error))),
+        }
+    }
+
+    /// Makes sure that what has no bytes to copy, a directory or an empty file, is still there.
+    ///
+    /// # Errors
+    /// When it is not what was scanned.
+    pub fn confirm(&mut self, id: NodeId) -> Result<(), ContentError> {
+        let node = self.tree.node(id);
+        if !node.is_directory() {
+            let content = self.open(id)?;
+            return match (&content.file).read(&mut [0]) {
+                // It has grown, or the kernel makes it up and tells no size.
+                Ok(1..) => Err(content.failed(ContentErrorKind::SizeUntold)),
+                _ => content.finish(),
+            };
+        }
+        // What a link leads to is opened by what lies in it.
+        if node.through_link || self.tree.location(id).is_none() {
+            return Ok(());
+        }
+        let error = |kind| ContentError { path: self.tree.content_path(id), kind };
+        let found = self.descriptor(id, OFlags::PATH | OFlags::DIRECTORY)?.metadata();
+        match found {
+            Ok(found) if node.merged || identity_of(&found).is_of(&node.identity) => Ok(()),
+            Ok(_) => Err(error(ContentErrorKind::Replaced)),
+            Err(cause) => Err(error(ContentErrorKind::Unreadable(cause))),
+        }
+    }
+
+    fn descriptor(&mut self, id: NodeId, flags: OFlags) -> Result<File, ContentError> {
+        let error = |cause: Errno| ContentError {
+            path: self.tree.content_path(id),
+            kind: match cause {
+                Errno::NOENT => ContentErrorKind::Vanished,
+                // A link, a file or a socket where something else was.
+                Errno::LOOP | Errno::NOTDIR | Errno::XDEV | Errno::NXIO => {
+                    ContentErrorKind::Replaced
+                }
+                cause => ContentErrorKind::Unreadable(cause.into()),
+            },
+        };
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let key = self.tree.folder_key(id);
+        if let Some(folder) = self.folder.as_ref().filter(|held| key.is_some() && held.key == key) {
+            let name = os_name(self.tree.name(id));
+            let opened = openat(&folder.descriptor, name, flags, Mode::empty());
+            return opened.map(File::from).map_err(error);
+        }
+        let location = self.tree.location(id).ok_or(Errno::NOENT).map_err(error)?;
+        let descriptor = open_folder(location.root, &location.folder).map_err(error)?;
+        let opened = openat(&descriptor, location.name, flags, Mode::empty());
+        self.folder = Some(Folder { key, descriptor });
+        opened.map(File::from).map_err(error)
+    }
+}
+
+/// Opens the directory `path`, which lies under `root`, without following a link on the way.
+fn open_folder(root: &Path, path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root_descriptor = open(root, flags, Mode::empty())?;
+    let below = match path.strip_prefix(root) {
+        Ok(below) if !below.as_os_str().is_empty() => below,
+        // The source itself.
+        Ok(_) => return Ok(root_descriptor),
+        Err(_) => return Err(Errno::XDEV),
+    };
+    let no_links = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    match openat2(&root_descriptor, below, flags, Mode::empty(), no_links) {
+        // Kernels before 5.6, and sandboxes that have not heard of the call: step by step.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let mut descriptor = root_descriptor;
+            for step in below {
+                descriptor = openat(&descriptor, step, flags | OFlags::NOFOLLOW, Mode::empty())?;
+            }
+            Ok(descriptor)
+        }
+        other => other,
+    }
+}
+
 /// An open file of the tree.
 #[derive(Debug)]
-pub struct Content {
+pub struct Content<'a> {
+    tree: &'a Tree,
+    id: NodeId,
     file: File,
-    path: PathBuf,
     planned_bytes: u64,
-    identity: Identity,
     /// Where the next part begins.
     at: u64,
     sparse: bool,
 }
 
-impl Content {
-    /// Opens a file, never anything that blocks: what took the place of the file may be a FIFO.
-    ///
-    /// # Errors
-    /// When it is gone or may not be read.
-    pub fn open(tree: &Tree, id: NodeId) -> Result<Self, ContentError> {
-        let path = tree.content_path(id);
-        let node = tree.node(id);
-        let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
-        let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(&path);
-        let file = match opened {
-            Ok(file) => file,
-            Err(error) => return Err(ContentError { kind: open_error(&path, error), path }),
-        };
-        let sparse = matches!(node.kind, NodeKind::File { sparse: true, .. });
-        let planned_bytes = node.size_bytes();
-        Ok(Self { file, path, planned_bytes, identity: node.identity, at: 0, sparse })
-    }
-
+impl Content<'_> {
     /// The next part, or `None` at the end. A part of data is to be read before the next call.
     ///
     /// # Errors
@@ -124,7 +230,7 @@ impl Content {
                 self.sparse = false;
                 return self.next_part();
             }
-            Err(error) => return Err(self.failed(error.into())),
+            Err(error) => return Err(self.failed(ContentErrorKind::Unreadable(error.into()))),
         };
         if data_at > self.at {
             let hole = data_at - self.at;
@@ -133,7 +239,7 @@ impl Content {
         }
         let hole_at = seek(&self.file, SeekFrom::Hole(self.at))
             .and_then(|hole_at| seek(&self.file, SeekFrom::Start(self.at)).map(|_| hole_at))
-            .map_err(|error| self.failed(error.into()))?
+            .map_err(|error| self.failed(ContentErrorKind::Unreadable(error.into())))?
             .clamp(self.at + 1, self.planned_bytes);
         let data = hole_at - self.at;
         self.at = hole_at;
@@ -147,16 +253,19 @@ impl Content {
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ContentError> {
         loop {
             match self.file.read(buffer) {
-                Ok(0) => return Err(self.failed(io::ErrorKind::UnexpectedEof.into())),
+                Ok(0) => {
+                    return Err(self
+                        .failed(ContentErrorKind::Unreadable(io::ErrorKind::UnexpectedEof.into())));
+                }
                 Ok(read) => return Ok(read),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.failed(error)),
+                Err(error) => return Err(self.failed(ContentErrorKind::Unreadable(error))),
             }
         }
     }
 
-    /// Ends the copy: the file must still be what was scanned. Asked once, after the last byte, so
-    /// that no change since the scan can hide.
+    /// Ends the copy: the file must still be what was scanned. Asked after the last byte, so that no
+    /// change since the scan can hide.
     ///
     /// # Errors
     /// When it is not.
@@ -165,64 +274,31 @@ impl Content {
             Ok(found) => found,
             Err(error) => return Err(self.error(ContentErrorKind::Unreadable(error))),
         };
-        match difference(&found, self.identity, self.planned_bytes) {
+        match self.difference(&found) {
             None => Ok(()),
             Some(kind) => Err(self.error(kind)),
         }
     }
 
     /// Why a read failed: most likely because the file is not what was scanned.
-    fn failed(&self, error: io::Error) -> ContentError {
-        let found = self.file.metadata().ok();
-        let changed = found.and_then(|found| difference(&found, self.identity, self.planned_bytes));
-        self.error(changed.unwrap_or(ContentErrorKind::Unreadable(error)))
+    fn failed(&self, otherwise: ContentErrorKind) -> ContentError {
+        let changed = self.file.metadata().ok().and_then(|found| self.difference(&found));
+        self.error(changed.unwrap_or(otherwise))
+    }
+
+    fn difference(&self, found: &Metadata) -> Option<ContentErrorKind> {
+        let (planned, now) = (self.planned_bytes, found.size());
+        if now < planned {
+            return Some(ContentErrorKind::Shrank { planned, now });
+        }
+        if now > planned {
+            return Some(ContentErrorKind::Grew { planned, now });
+        }
+        let same = identity_of(found) == self.tree.node(self.id).identity;
+        (!same).then_some(ContentErrorKind::Changed)
     }
 
     fn error(&self, kind: ContentErrorKind) -> ContentError {
-        ContentError { path: self.path.clone(), kind }
-    }
-}
-
-/// An empty file is never opened; this asks whether it is still empty.
-///
-/// # Errors
-/// When it is not what was scanned.
-pub fn confirm_unopened(tree: &Tree, id: NodeId) -> Result<(), ContentError> {
-    let path = tree.content_path(id);
-    let node = tree.node(id);
-    let kind = match fs::symlink_metadata(&path) {
-        Ok(found) => difference(&found, node.identity, node.size_bytes()),
-        Err(error) => Some(open_error(&path, error)),
-    };
-    match kind {
-        None => Ok(()),
-        Some(kind) => Err(ContentError { path, kind }),
-    }
-}
-
-fn difference(found: &Metadata, identity: Identity, planned: u64) -> Option<ContentErrorKind> {
-    if (found.dev(), found.ino()) != (identity.device, identity.inode) || !found.is_file() {
-        return Some(ContentErrorKind::Replaced);
-    }
-    let now = found.size();
-    if now < planned {
-        return Some(ContentErrorKind::Shrank { planned, now });
-    }
-    if now > planned {
-        return Some(ContentErrorKind::Grew { planned, now });
-    }
-    let modified = (found.mtime(), found.mtime_nsec());
-    let scanned = (identity.modified_seconds, i64::from(identity.modified_nanoseconds));
-    (modified != scanned).then_some(ContentErrorKind::Changed)
-}
-
-fn open_error(path: &Path, error: io::Error) -> ContentErrorKind {
-    match error.kind() {
-        io::ErrorKind::NotFound => ContentErrorKind::Vanished,
-        // A link or a socket stands there now: neither can be opened.
-        _ if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) => {
-            ContentErrorKind::Replaced
-        }
-        _ => ContentErrorKind::Unreadable(error),
+        ContentError { path: self.tree.content_path(self.id), kind }
     }
 }

@@ -59,12 +59,8 @@ impl GrowingTree {
             name_bytes: 0,
             origin: 0,
             through_link: false,
-            identity: Identity {
-                device: 0,
-                inode: 0,
-                modified_seconds: 0,
-                modified_nanoseconds: 0,
-            },
+            merged: false,
+            identity: Identity::default(),
             kind: NodeKind::Directory { first_child: 0, child_count: 0 },
         };
         Self {
@@ -150,6 +146,7 @@ impl GrowingTree {
         match (self.node(earlier).is_directory(), found.file) {
             (true, None) => {
                 self.set_identity(earlier, found.identity);
+                self.nodes[earlier.index()].merged = true;
                 Landing::Met(earlier)
             }
             (false, Some(_)) if overlay => {
@@ -191,6 +188,7 @@ impl GrowingTree {
             name_bytes,
             origin: spot.origin,
             through_link: found.through_link,
+            merged: false,
             identity: found.identity,
             kind: kind_of(found),
         });
@@ -205,7 +203,7 @@ impl GrowingTree {
         match &self.origins[node.origin as usize] {
             Origin::Exactly { listed, .. } => listed.clone(),
             Origin::Nowhere => Path::new("/").join(own),
-            Origin::Under(base) => {
+            Origin::Under { base, .. } => {
                 let mut names = vec![own];
                 let mut at = node.parent;
                 while at != NodeId::ROOT && self.node(at).origin == node.origin {

@@ -100,7 +100,10 @@ fn path_of(root: &Path, here: &[OsString]) -> PathBuf {
 }
 
 fn stat(root: &Path, here: &[OsString], target: &Path) -> Result<Metadata, RefusalKind> {
-    fs::symlink_metadata(path_of(root, here)).map_err(|error| match error.kind() {
+    let path = path_of(root, here);
+    // The source itself may be named by a link.
+    let found = if here.is_empty() { fs::metadata(path) } else { fs::symlink_metadata(path) };
+    found.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             dangling(root, here, target.to_path_buf())
         }

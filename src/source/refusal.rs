@@ -27,6 +27,14 @@ pub enum RefusalKind {
     #[error("is a file, not a directory; say where it goes: --from {}:/{}",
         printable::path(.0), .0.file_name().map(printable::os_str).unwrap_or_default())]
     FileWithoutDestination(PathBuf),
+    /// A file that is to be stored in the image that replaces it.
+    #[error("is a source and the output as well; name another file for the image")]
+    IsOutput,
+    /// Something else took its place during the walk.
+    #[error(
+        "was replaced while the source was walked; build again when nothing changes the source"
+    )]
+    Replaced,
     /// FIFO, socket or device.
     #[error("is a {0}, which FAT cannot hold; remove it, or leave such out with --special skip")]
     Special(&'static str),

@@ -1,8 +1,11 @@
 //! The scanned source: every file and directory once, in flat arrays. Knows neither how it was
 //! scanned nor what becomes of it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Refusal;
 use crate::event::Notice;
@@ -28,7 +31,7 @@ impl NodeId {
 }
 
 /// What a file was when it was scanned. A file with another identity is another file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Identity {
     /// Device number.
     pub device: u64,
@@ -38,6 +41,17 @@ pub struct Identity {
     pub modified_seconds: i64,
     /// Its nanoseconds.
     pub modified_nanoseconds: u32,
+    /// Nanoseconds of the second in which anything about it changed last.
+    pub changed_nanoseconds: u32,
+    /// That second, since 1970. Unlike the other time nobody can set it back.
+    pub changed_seconds: i64,
+}
+
+impl Identity {
+    /// Whether both are of one file or directory, changed or not.
+    pub fn is_of(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
 }
 
 /// File or directory.
@@ -69,6 +83,8 @@ pub struct Node {
     pub(super) origin: u32,
     /// Whether a symbolic link led to it.
     pub through_link: bool,
+    /// Whether several sources brought the directory; its identity is the last one's then.
+    pub(super) merged: bool,
     /// What it was when scanned.
     pub identity: Identity,
     /// File or directory.
@@ -95,21 +111,25 @@ impl Node {
     }
 }
 
-/// Where nodes were read from.
+/// Where nodes were read from. `root` is what must not be left on the way to the bytes.
 #[derive(Debug)]
 pub(super) enum Origin {
     /// Nowhere: a directory on the way to a destination.
     Nowhere,
     /// The nodes lie under this directory, by their names.
-    Under(PathBuf),
+    Under { root: Arc<Path>, base: PathBuf },
     /// One node, met at `listed` and read at `content`: the end of a symbolic link, or a file
     /// given by name.
-    Exactly {
-        /// The link or the file.
-        listed: PathBuf,
-        /// The bytes.
-        content: PathBuf,
-    },
+    Exactly { root: Arc<Path>, listed: PathBuf, content: PathBuf },
+}
+
+/// Where the bytes of a node are.
+#[derive(Debug)]
+pub(super) struct Location<'a> {
+    pub(super) root: &'a Path,
+    /// A directory under the root.
+    pub(super) folder: PathBuf,
+    pub(super) name: OsString,
 }
 
 /// The files and directories that go into an image, and what was refused and noticed on the way.
@@ -173,7 +193,7 @@ impl Tree {
     pub fn listed_path(&self, id: NodeId) -> PathBuf {
         match &self.origins[self.node(id).origin as usize] {
             Origin::Exactly { listed, .. } => listed.clone(),
-            Origin::Under(base) => self.path_under(base, id),
+            Origin::Under { base, .. } => self.path_under(base, id),
             Origin::Nowhere => self.path_under(Path::new("/"), id),
         }
     }
@@ -182,8 +202,29 @@ impl Tree {
     pub fn content_path(&self, id: NodeId) -> PathBuf {
         match &self.origins[self.node(id).origin as usize] {
             Origin::Exactly { content, .. } => content.clone(),
-            Origin::Under(base) => self.path_under(base, id),
+            Origin::Under { base, .. } => self.path_under(base, id),
             Origin::Nowhere => self.path_under(Path::new("/"), id),
+        }
+    }
+
+    /// Where the node is, for whoever opens it; `None` for a directory that lies nowhere.
+    pub(super) fn location(&self, id: NodeId) -> Option<Location<'_>> {
+        let (root, path) = match &self.origins[self.node(id).origin as usize] {
+            Origin::Nowhere => return None,
+            Origin::Under { root, base } => (root, self.path_under(base, id)),
+            Origin::Exactly { root, content, .. } => (root, content.clone()),
+        };
+        let name = path.file_name()?.to_owned();
+        Some(Location { root, folder: path.parent()?.to_path_buf(), name })
+    }
+
+    /// The same for two nodes whose bytes lie in one directory of one source; `None` for a node
+    /// that lies elsewhere than its neighbours.
+    pub(super) fn folder_key(&self, id: NodeId) -> Option<(NodeId, u32)> {
+        let node = self.node(id);
+        match self.origins[node.origin as usize] {
+            Origin::Under { .. } => Some((node.parent, node.origin)),
+            _ => None,
         }
     }
 
@@ -209,4 +250,17 @@ pub(super) fn name_in<'a>(names: &'a [u8], node: &Node) -> &'a [u8] {
 pub(super) fn os_name(name: &[u8]) -> &OsStr {
     use std::os::unix::ffi::OsStrExt;
     OsStr::from_bytes(name)
+}
+
+/// What the host says of a file or directory.
+pub(super) fn identity_of(metadata: &Metadata) -> Identity {
+    Identity {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        modified_seconds: metadata.mtime(),
+        // Always below a thousand million.
+        modified_nanoseconds: metadata.mtime_nsec() as u32,
+        changed_seconds: metadata.ctime(),
+        changed_nanoseconds: metadata.ctime_nsec() as u32,
+    }
 }

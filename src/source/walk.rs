@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use walkdir::{DirEntry, DirEntryExt, WalkDir};
@@ -14,7 +15,7 @@ use walkdir::{DirEntry, DirEntryExt, WalkDir};
 use super::growing::{Found, GrowingTree, Landing, Spot};
 use super::link;
 use super::refusal::RefusalKind;
-use super::tree::{Identity, NodeId, Origin, Tree};
+use super::tree::{Identity, NodeId, Origin, Tree, identity_of};
 use super::{LinkPolicy, Place, Sources, Stopped};
 use crate::event::{Notice, NoticeKind, Observer};
 use crate::printable;
@@ -37,10 +38,19 @@ pub(super) struct Walk<'a> {
     first: bool,
 }
 
-/// A directory that is still to be walked.
+/// A directory that is still to be walked, and what must not be left on the way into it.
 struct Pending {
     path: PathBuf,
     node: NodeId,
+    root: Arc<Path>,
+    identity: Identity,
+}
+
+/// The directory that the walk went into last.
+struct Opened {
+    path: PathBuf,
+    depth: usize,
+    identity: Identity,
 }
 
 impl<'a> Walk<'a> {
@@ -75,13 +85,18 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
         };
+        if self.outputs.contains(&(metadata.dev(), metadata.ino())) {
+            self.tree.refuse(path, RefusalKind::IsOutput);
+            return Ok(());
+        }
         let identity = identity_of(&metadata);
         if metadata.is_dir() {
             let Some(node) = self.destination(&place.destination, identity, path) else {
                 return Ok(());
             };
             self.tree.set_identity(node, identity);
-            return self.walk(path, Pending { path: path.clone(), node });
+            let root = Arc::from(path.as_path());
+            return self.walk(Pending { path: path.clone(), node, root, identity });
         }
         let Some((name, directories)) = place.destination.split_last() else {
             self.tree.refuse(path, RefusalKind::FileWithoutDestination(path.clone()));
@@ -94,7 +109,16 @@ impl<'a> Walk<'a> {
                 typed.push("/");
                 typed.push(name);
             }
-            self.place_file(Path::new(&typed), path, parent, name, &metadata, false);
+            match fs::canonicalize(path) {
+                Ok(content) => {
+                    let root = Arc::from(content.parent().unwrap_or(path));
+                    let origin = Origin::Exactly { root, listed: PathBuf::from(typed), content };
+                    self.place_file(origin, parent, name, &metadata, false);
+                }
+                Err(error) => {
+                    self.tree.refuse(path, RefusalKind::Unreadable(error));
+                }
+            }
         }
         Ok(())
     }
@@ -127,11 +151,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks `start` and every directory that a link in it leads to.
-    fn walk(&mut self, root: &Path, start: Pending) -> Result<(), Stopped> {
+    fn walk(&mut self, start: Pending) -> Result<(), Stopped> {
         let mut pending = vec![start];
-        while let Some(Pending { path, node }) = pending.pop() {
-            let origin = self.tree.add_origin(Origin::Under(path.clone()));
+        while let Some(Pending { path, node, root, identity }) = pending.pop() {
+            let under = |base: &Path| Origin::Under { root: Arc::clone(&root), base: base.into() };
+            let origin = self.tree.add_origin(under(&path));
             let mut above = vec![(node, origin)];
+            let mut opened = Opened { path: path.clone(), depth: 0, identity };
             let mut entries = WalkDir::new(path).min_depth(1).sort_by_file_name().into_iter();
             while let Some(entry) = entries.next() {
                 if self.watch.must_stop() {
@@ -141,11 +167,16 @@ impl<'a> Walk<'a> {
                 let entry = match entry {
                     Ok(entry) => entry,
                     Err(error) => {
-                        let path = error.path().unwrap_or(root).to_path_buf();
+                        let path = error.path().unwrap_or(&opened.path).to_path_buf();
                         self.tree.refuse(&path, RefusalKind::Unreadable(error_of(error)));
                         continue;
                     }
                 };
+                if entry.depth() == opened.depth + 1 && !self.is_still(&opened, &root) {
+                    // What was read may have been another directory, even one outside.
+                    entries.skip_current_dir();
+                    continue;
+                }
                 above.truncate(entry.depth());
                 let Some((parent, origin)) = above.last().copied() else { continue };
                 let spot = Spot { parent, name: entry.file_name().as_bytes(), origin };
@@ -153,15 +184,24 @@ impl<'a> Walk<'a> {
                     let text = "output of this build left out";
                     self.notice(NoticeKind::OutputLeftOut, entry.path(), text);
                 } else if entry.file_type().is_symlink() {
-                    pending.extend(self.link(root, &entry, spot));
+                    pending.extend(self.link(&root, &entry, spot));
                 } else if entry.file_type().is_dir() {
-                    match self.directory(&entry, spot) {
+                    let landing = self.directory(&entry, spot);
+                    match landing {
                         Landing::New(id) => above.push((id, origin)),
                         Landing::Met(id) => {
-                            let here = Origin::Under(entry.path().to_path_buf());
-                            above.push((id, self.tree.add_origin(here)));
+                            above.push((id, self.tree.add_origin(under(entry.path()))));
                         }
                         Landing::Refused => entries.skip_current_dir(),
+                    }
+                    if let Landing::New(id) | Landing::Met(id) = landing {
+                        // Just now it got this identity.
+                        let identity = self.tree.node(id).identity;
+                        opened = Opened {
+                            path: entry.path().to_path_buf(),
+                            depth: entry.depth(),
+                            identity,
+                        };
                     }
                 } else {
                     self.file(&entry, spot);
@@ -169,6 +209,23 @@ impl<'a> Walk<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a directory is still the one that was met; asked after it was read, at its first
+    /// entry. The walk itself would follow a link that took its place.
+    fn is_still(&mut self, opened: &Opened, root: &Path) -> bool {
+        let path = &opened.path;
+        // Only the source itself may be named by a link.
+        let found = if path == root { fs::metadata(path) } else { fs::symlink_metadata(path) };
+        let refusal = match found {
+            Ok(found) if found.is_dir() && identity_of(&found).is_of(&opened.identity) => {
+                return true;
+            }
+            Ok(_) => RefusalKind::Replaced,
+            Err(error) => RefusalKind::Unreadable(error),
+        };
+        self.tree.refuse(path, refusal);
+        false
     }
 
     /// Whether the entry, not what it may link to, is an output.
@@ -180,6 +237,9 @@ impl<'a> Walk<'a> {
 
     fn directory(&mut self, entry: &DirEntry, spot: Spot<'_>) -> Landing {
         match entry.metadata() {
+            Ok(metadata) if !metadata.is_dir() => {
+                self.tree.refuse(entry.path(), RefusalKind::Replaced)
+            }
             Ok(metadata) => {
                 let identity = identity_of(&metadata);
                 let found = Found { identity, file: None, through_link: false };
@@ -195,6 +255,9 @@ impl<'a> Walk<'a> {
             return self.special(entry.path(), entry.file_type());
         }
         match entry.metadata() {
+            Ok(metadata) if !metadata.is_file() => {
+                self.tree.refuse(entry.path(), RefusalKind::Replaced);
+            }
             Ok(metadata) => {
                 self.regular_file(entry.path(), entry.path(), spot, &metadata, false);
             }
@@ -205,7 +268,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes a link for what it leads to; a directory is returned, to be walked later.
-    fn link(&mut self, root: &Path, entry: &DirEntry, spot: Spot<'_>) -> Option<Pending> {
+    fn link(&mut self, root: &Arc<Path>, entry: &DirEntry, spot: Spot<'_>) -> Option<Pending> {
         let listed = entry.path();
         let target = match self.sources.links {
             LinkPolicy::Follow => link::within_root(root, listed),
@@ -229,7 +292,10 @@ impl<'a> Walk<'a> {
         };
         if !target.metadata.is_dir() {
             let (parent, name) = (spot.parent, entry.file_name());
-            self.place_file(listed, &target.path, parent, name, &target.metadata, true);
+            let root = self.root_of(root, target.path.parent().unwrap_or(&target.path));
+            let listed = listed.to_path_buf();
+            let origin = Origin::Exactly { root, listed, content: target.path };
+            self.place_file(origin, parent, name, &target.metadata, true);
             return None;
         }
         let identity = identity_of(&target.metadata);
@@ -246,8 +312,20 @@ impl<'a> Walk<'a> {
         }
         let found = Found { identity, file: None, through_link: true };
         match self.tree.place(spot, found, self.sources.overlay, listed) {
-            Landing::New(node) | Landing::Met(node) => Some(Pending { path: target.path, node }),
+            Landing::New(node) | Landing::Met(node) => {
+                let root = self.root_of(root, &target.path);
+                Some(Pending { path: target.path, node, root, identity })
+            }
             Landing::Refused => None,
+        }
+    }
+
+    /// What must not be left on the way to the end of a link: the source, or on the host the
+    /// directory where the link ends.
+    fn root_of(&self, root: &Arc<Path>, end: &Path) -> Arc<Path> {
+        match self.sources.links {
+            LinkPolicy::Host => Arc::from(end),
+            _ => Arc::clone(root),
         }
     }
 
@@ -270,22 +348,20 @@ impl<'a> Walk<'a> {
     /// given by name.
     fn place_file(
         &mut self,
-        listed: &Path,
-        content: &Path,
+        origin: Origin,
         parent: NodeId,
         name: &OsStr,
         metadata: &Metadata,
         through_link: bool,
     ) {
+        let Origin::Exactly { listed, content, .. } = &origin else { return };
+        let (listed, content) = (listed.clone(), content.clone());
         if !metadata.is_file() {
-            return self.special(listed, metadata.file_type());
+            return self.special(&listed, metadata.file_type());
         }
-        let origin = self.tree.add_origin(Origin::Exactly {
-            listed: listed.to_path_buf(),
-            content: content.to_path_buf(),
-        });
+        let origin = self.tree.add_origin(origin);
         let spot = Spot { parent, name: name.as_bytes(), origin };
-        self.regular_file(listed, content, spot, metadata, through_link);
+        self.regular_file(&listed, &content, spot, metadata, through_link);
     }
 
     fn regular_file(
@@ -346,16 +422,6 @@ fn readable(path: &Path, metadata: &Metadata) -> io::Result<()> {
         return Ok(());
     }
     accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).map_err(io::Error::from)
-}
-
-fn identity_of(metadata: &Metadata) -> Identity {
-    Identity {
-        device: metadata.dev(),
-        inode: metadata.ino(),
-        modified_seconds: metadata.mtime(),
-        // Always below a thousand million.
-        modified_nanoseconds: metadata.mtime_nsec() as u32,
-    }
 }
 
 fn error_of(error: walkdir::Error) -> io::Error {

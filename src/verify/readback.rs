@@ -22,7 +22,7 @@ use crate::fat::kind::FatKind;
 use crate::plan::Plan;
 use crate::printable;
 use crate::source::NodeId;
-use crate::source::content::{Content, ContentError, Part};
+use crate::source::content::{ContentError, Opener, Part};
 
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -95,6 +95,7 @@ fn walk(
         plan,
         file,
         watch,
+        opener: Opener::new(plan.tree()),
         fetched,
         findings,
         image_buffer: vec![0; BUFFER_BYTES],
@@ -136,6 +137,7 @@ struct Comparison<'a> {
     plan: &'a Plan,
     file: &'a File,
     watch: &'a dyn Observer,
+    opener: Opener<'a>,
     fetched: Rc<RefCell<Fetched>>,
     findings: &'a mut Findings,
     image_buffer: Vec<u8>,
@@ -241,7 +243,7 @@ impl Comparison<'_> {
         id: NodeId,
     ) -> Result<Option<u64>, Broken> {
         let mut image = entry.to_file();
-        let mut source = Content::open(self.plan.tree(), id)?;
+        let mut source = self.opener.open(id)?;
         let mut at_byte = 0;
         while let Some(part) = source.next_part()? {
             let (Part::Data(len) | Part::Hole(len)) = part;
