@@ -53,7 +53,7 @@ pub use report::Report;
 use event::Observer;
 use image::Image;
 use sink::Output;
-use verify::Depth;
+use verify::{Depth, VerifyError};
 
 /// Scans the sources and decides everything; writes nothing.
 ///
@@ -76,10 +76,16 @@ pub fn write(
     depth: Depth,
     watch: &dyn Observer,
 ) -> Result<Report, Error> {
+    if depth == Depth::Contents && !verify::readback::can_read(&plan) {
+        return Err(VerifyError::TooLarge.into());
+    }
     let written = sink::write(Image::of(&plan), output, watch)?;
     let verified =
         written.file().map(|file| verify::run(&plan, file, depth, watch).map(|()| depth));
     let verified = verified.transpose()?;
+    if watch.must_stop() {
+        return Err(VerifyError::Stopped.into());
+    }
     let outcome = written.publish()?;
     Ok(Report::written(plan, output.name(), outcome, verified))
 }

@@ -21,7 +21,7 @@ pub fn bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if character.is_control() {
+            if character.is_control() || breaks_lines(character) {
                 text.extend(character.escape_default());
             } else {
                 text.push(character);
@@ -33,6 +33,11 @@ pub fn bytes(bytes: &[u8]) -> String {
         }
     }
     text
+}
+
+/// Line and paragraph separators, and marks that turn the direction of the text around them.
+fn breaks_lines(character: char) -> bool {
+    matches!(character, '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// What the system said, without the number that its text carries already.

@@ -124,3 +124,76 @@ fn a_change_during_the_comparison_is_no_fault_of_the_image() {
     let touch = |path: &Path| support::set_time(path, 1_000_000_000);
     assert_eq!(message(true, touch), format!("late: changed {AGAIN}"));
 }
+
+/// Changes the source when the walk meets its first entry.
+struct WalkMeddler<'a>(&'a (dyn Fn() + Sync), AtomicBool);
+
+impl Observer for WalkMeddler<'_> {
+    fn advance(&self, _: u64) {
+        if !self.1.swap(true, Ordering::Relaxed) {
+            (self.0)();
+        }
+    }
+}
+
+/// `change` happens during the walk of a tree beside which lies a file that is none of its business.
+fn refusal_of_walk(change: impl Fn(&Path, &Path) + Sync) -> String {
+    let folder = scratch();
+    let tree = TreeBuilder::new(folder.path().join("source"));
+    tree.file("a first file", "x").file("late/inside", "in").link("late", "0 link");
+    let host = TreeBuilder::new(folder.path().join("host"));
+    host.file("secret", "of the host").file("inside", "not in");
+    let places = vec![Place { path: tree.root().to_path_buf(), destination: Vec::new() }];
+    let sources = Sources { places, ..Sources::default() };
+    let change = || change(&tree.root().join("late"), host.root());
+    let walk = WalkMeddler(&change, AtomicBool::new(false));
+    let scanned = mkfatimg::source::scan(&sources, &walk).unwrap();
+    let names: Vec<String> =
+        scanned.ids().map(|id| String::from_utf8_lossy(scanned.name(id)).into_owned()).collect();
+    assert!(!names.contains(&"secret".to_owned()), "{names:?}");
+    let told: Vec<String> = scanned.refusals.iter().map(ToString::to_string).collect();
+    told.join("\n").replace(&format!("{}/", tree.root().display()), "")
+}
+
+#[test]
+fn a_link_in_place_of_a_directory_during_the_walk_leads_nowhere() {
+    let swap = |late: &Path, host: &Path| {
+        fs::rename(late, late.with_file_name("moved")).unwrap();
+        symlink(host, late).unwrap();
+    };
+    let replaced = "late: was replaced while the source was walked; \
+                    build again when nothing changes the source";
+    // The link of the tree that leads there is resolved after the change, and leads out.
+    let told = refusal_of_walk(swap);
+    assert!(told.contains(replaced), "{told}");
+}
+
+#[test]
+fn a_link_in_place_of_a_directory_during_the_copy_is_not_followed() {
+    let swap = |late: &Path| {
+        let folder = late.parent().unwrap();
+        let moved = folder.with_file_name("moved");
+        fs::rename(folder, &moved).unwrap();
+        symlink(&moved, folder).unwrap();
+    };
+    // The very files are still there, at the end of the link.
+    let folder = scratch();
+    let tree = TreeBuilder::new(folder.path().join("source"));
+    tree.filled("early", 3 << 20).filled("sub/late", 100_000).settle();
+    let late = tree.root().join("sub/late");
+    let places = vec![Place { path: tree.root().to_path_buf(), destination: Vec::new() }];
+    let request = Request {
+        sources: Sources { places, ..Sources::default() },
+        size: ImageSize::Auto,
+        free: Free::default(),
+        format: Format::default(),
+        names: Names::default(),
+        times: Times::default(),
+    };
+    let change = || swap(&late);
+    let meddler = Meddler { change: &change, at_verify: false, armed: AtomicBool::new(false) };
+    let output = Output::at(&folder.path().join("image")).unwrap();
+    let error = mkfatimg::build(&request, &output, Depth::Structure, &meddler).unwrap_err();
+    let told = error.to_string();
+    assert!(told.ends_with(&format!("sub/late: was replaced by another file {AGAIN}")), "{told}");
+}

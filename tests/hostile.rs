@@ -805,3 +805,50 @@ fn signals_end_a_build_into_a_fifo_that_nobody_reads() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.signal(), Some(SIGTERM), "{output:?}");
 }
+
+#[test]
+fn a_file_that_is_source_and_output_is_refused_and_kept() {
+    let scene = Scene::new();
+    fs::write(scene.path("precious"), "data").unwrap();
+    let line = "precious: is a source and the output as well; name another file for the image";
+    scene.fails(&mut scene.command(&["--from", "precious:/p", "precious"]), 4, line);
+    let line = "--boot-code precious: is the output as well; name another file for the image";
+    let arguments = ["--from", "src", "--boot-code", "precious", "precious"];
+    scene.fails(&mut scene.command(&arguments), 2, line);
+    assert_eq!(fs::read(scene.path("precious")).unwrap(), b"data");
+}
+
+#[test]
+fn open_files_of_a_process_are_streams() {
+    let scene = Scene::new();
+    let build = |words: &str| {
+        let script = format!("exec {} -q --from src {words}", env!("CARGO_BIN_EXE_mkfatimg"));
+        let mut command = Command::new("bash");
+        command.arg("-c").arg(script).current_dir(scene.path("")).stdin(Stdio::null());
+        command.output().unwrap()
+    };
+    let whole = build("-").stdout;
+    assert!(whole.len() > 512);
+    assert!(build("/dev/stdout").stdout == whole);
+    assert!(build("/dev/fd/7 7>&1").stdout == whole);
+    assert!(build("/proc/self/fd/7 7>&1").stdout == whole);
+    assert_eq!(build(">(cat >copy)").status.code(), Some(0));
+    assert_eq!(build("/dev/fd/7 7>file").status.code(), Some(0));
+    assert!(fs::read(scene.path("file")).unwrap() == whole);
+}
+
+#[test]
+fn names_that_clash_by_the_thousand_are_renamed_in_linear_time() {
+    let scene = Scene::new();
+    for bits in 0..8192_u32 {
+        let letter = |at: u32| if bits >> at & 1 == 1 { 'A' } else { 'a' };
+        let name: String = (0..13).map(letter).collect();
+        scene.source.file(name, "");
+    }
+    let ran: Ran =
+        scene.command(&["--from", "src", "--clash", "rename", "out.img"]).output().unwrap().into();
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    let volume = support::invariants::read(&scene.path("out.img"), 0).unwrap();
+    assert!(volume.find("/aaaaaaaaaaaaa~8192").is_some());
+    assert_sound(&scene.path("out.img"), &Expect::default());
+}

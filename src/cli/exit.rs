@@ -1,10 +1,12 @@
 //! What the command's exit status means.
 
+use std::io;
 use std::process;
 
 use crate::Error;
 use crate::plan::Blame;
 use crate::sink::WriteError;
+use crate::source::content::ContentErrorKind;
 use crate::verify::VerifyError;
 
 /// Exit status. The numbers are part of the command's interface.
@@ -32,14 +34,25 @@ impl ExitCode {
                 Blame::Format => Self::Format,
                 Blame::Source => Self::Source,
             },
-            Error::Write(WriteError::Content(_)) | Error::Verify(VerifyError::Content(_)) => {
-                Self::Source
-            }
+            Error::Write(WriteError::Content(error))
+            | Error::Verify(VerifyError::Content(error)) => match &error.kind {
+                ContentErrorKind::Unreadable(error) if is_of_process(error) => Self::System,
+                _ => Self::Source,
+            },
             Error::Write(WriteError::Output(_) | WriteError::Stopped) => Self::System,
             Error::Verify(VerifyError::Differs(_)) => Self::Verification,
+            Error::Verify(VerifyError::TooLarge) => Self::Format,
             Error::Verify(VerifyError::Read(_) | VerifyError::Stopped) => Self::System,
         }
     }
+}
+
+/// Whether the process has met a limit of its own, which says nothing of the source.
+fn is_of_process(error: &io::Error) -> bool {
+    const NO_MEMORY: i32 = 12;
+    const TABLE_FULL: i32 = 23;
+    const TOO_MANY_FILES: i32 = 24;
+    matches!(error.raw_os_error(), Some(NO_MEMORY | TABLE_FULL | TOO_MANY_FILES))
 }
 
 impl ExitCode {

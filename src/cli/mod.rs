@@ -179,8 +179,9 @@ fn tell_error(args: &Args, error: &Error) {
                 complain(&format!("image check: {finding}"));
             }
             complain(&format!(
-                "{error}: {} faults; it was thrown away. Memory, storage or mkfatimg is at fault",
-                findings.count()
+                "{error}, as {} {}; it was thrown away: memory, storage or mkfatimg is at fault",
+                findings.count(),
+                if findings.count() == 1 { "finding tells" } else { "findings tell" },
             ));
             if args.json {
                 print(&json::wrong(findings));

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -40,10 +41,16 @@ pub(super) fn output(args: &Args) -> Result<Option<Output>> {
     if let Some(word) = RESERVED_WORDS.iter().find(|word| path.as_os_str() == **word) {
         bail!("{word} is kept for a subcommand; write ./{word} for an image of that name");
     }
+    if args.boot_code.as_deref().is_some_and(|code| is_same_file(code, path)) {
+        let name = printable::path(path);
+        bail!("--boot-code {name}: is the output as well; name another file for the image");
+    }
     let mut output =
         if path.as_os_str() == "-" { Output::standard_output() } else { Output::at(path)? };
     let stream = output.is_stream();
-    if args.json && path.as_os_str() == "-" && !args.dry_run {
+    let to_standard_output =
+        path.as_os_str() == "-" || (stream && is_same_file(path, Path::new("/dev/stdout")));
+    if args.json && to_standard_output && !args.dry_run {
         bail!("--json and the image cannot both go to standard output; name a file for the image");
     }
     let for_files =
@@ -56,6 +63,11 @@ pub(super) fn output(args: &Args) -> Result<Option<Output>> {
     output.sync = args.sync;
     output.preallocate = args.preallocate;
     Ok(Some(output))
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+    identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
 /// The request, but for its output.
@@ -119,6 +131,9 @@ fn sources(args: &Args) -> Result<Sources> {
 
 /// `SRC` or `SRC:/DEST`. A path of that very name wins.
 fn place(text: &OsStr) -> Result<Place> {
+    if text.is_empty() {
+        bail!("--from needs a directory, or a file and its place in the image");
+    }
     let whole = Place { path: PathBuf::from(text), destination: Vec::new() };
     let bytes = text.as_bytes();
     if whole.path.symlink_metadata().is_ok() {
@@ -268,13 +283,14 @@ fn time(text: &str, zone: &TimeZone) -> Result<Timestamp> {
 fn ceiling(value: Option<OsString>) -> Result<Option<Timestamp>> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     let seconds = value.to_str().and_then(|text| text.parse::<i64>().ok());
-    let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
-    let time = time.with_context(|| {
+    let seconds = seconds.with_context(|| {
         format!(
             "{EPOCH_VARIABLE} is {}, which is no number of seconds since 1970; unset it or correct it",
             printable::os_str(&value)
         )
     })?;
+    let end = if seconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    let time = Timestamp::from_second(seconds).unwrap_or(end);
     Ok(Some(time))
 }
 
@@ -323,7 +339,8 @@ mod tests {
         assert_eq!(of("1700000000"), Some(Timestamp::from_second(1_700_000_000).ok()));
         assert_eq!(of("-1"), Some(Timestamp::from_second(-1).ok()));
         assert_eq!(of("yesterday"), None);
-        assert_eq!(of("9223372036854775807"), None);
+        assert_eq!(of("9223372036854775807"), Some(Some(Timestamp::MAX)));
+        assert_eq!(of("9223372036854775808"), None);
     }
 
     #[test]

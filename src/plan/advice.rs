@@ -2,7 +2,7 @@
 //! cluster would do. Searches with the rules of `size`; changes none.
 
 use super::misfit::Misfit;
-use super::request::Format;
+use super::request::{Format, Free};
 use super::size::{ADVISED_CLUSTER_BYTES, Chosen, Search, Unfit};
 use crate::fat::kind::FatKind;
 use crate::units::as_typed;
@@ -20,9 +20,9 @@ impl Search<'_> {
                     Err(Unfit::Reserved(reserved)) if asked.kind.is_some() => {
                         return Misfit::ReservedTooFew(reserved);
                     }
-                    Err(Unfit::Misaligned(missing)) => {
+                    Err(Unfit::Misaligned) => {
                         let reserved = self.format.reserved_sectors.unwrap_or(0);
-                        return Misfit::Misaligned { reserved, missing };
+                        return Misfit::Misaligned { reserved };
                     }
                     Err(Unfit::Root { needed, most }) => root = root.or(Some((needed, most))),
                     Err(Unfit::Count(count)) if asked.kind.is_some() => {
@@ -155,11 +155,15 @@ impl Search<'_> {
         let available = u64::from(geometry.cluster_count());
         let cluster_bytes = geometry.cluster_bytes();
         let mut advice = Vec::new();
+        let needed = self.demand.clusters(geometry.kind(), cluster_bytes);
+        if needed <= available {
+            advice.push("ask for less with --free".to_owned());
+        }
         if let Some(bytes) = self.size_that_would_do() {
             advice.push(format!("use --size {}", as_typed(bytes)));
         }
         if let Some(smaller) = self.cluster_that_would_do(geometry.shape().total_sectors) {
-            advice.push(format!("--cluster-size {smaller}"));
+            advice.push(format!("use --cluster-size {smaller}"));
         }
         if advice.is_empty() {
             advice.push("no image of this kind would do; leave something out".to_owned());
@@ -167,11 +171,11 @@ impl Search<'_> {
         Misfit::TooSmall {
             image_bytes: geometry.volume_bytes(),
             complete: self.complete,
-            needed: self.demand.clusters(geometry.kind(), cluster_bytes),
+            needed,
             free: self.free_clusters(cluster_bytes, available),
             available,
             cluster_bytes,
-            advice: advice.join(" or "),
+            advice: advice.join(", or "),
         }
     }
 
@@ -204,7 +208,9 @@ impl Search<'_> {
         if let (true, Err(Unfit::Root { needed, most })) = (fixed_root, self.root_entries()) {
             return Misfit::RootTooSmall { needed, most, remedy: self.root_remedy(needed) };
         }
-        let advice = if self.format.kind.is_some() || self.format.cluster_bytes.is_some() {
+        let advice = if self.free != Free::default() {
+            "ask for less with --free, or leave something out of the source"
+        } else if self.format.kind.is_some() || self.format.cluster_bytes.is_some() {
             "leave out --fat-type and --cluster-size, or leave something out of the source"
         } else {
             "leave something out of the source"

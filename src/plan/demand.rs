@@ -32,7 +32,7 @@ impl Demand {
     fn add_bytes(&mut self, bytes: u64) {
         for (clusters, shift) in self.clusters.iter_mut().zip(MIN_CLUSTER_BYTES.trailing_zeros()..)
         {
-            *clusters += bytes.div_ceil(1 << shift);
+            *clusters = clusters.saturating_add(bytes.div_ceil(1 << shift));
         }
     }
 

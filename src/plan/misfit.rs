@@ -36,7 +36,7 @@ pub enum Misfit {
     /// The size ends inside a sector.
     #[error(
         "--size {bytes} is no whole number of sectors of {sector_bytes} bytes; use {}",
-        bytes - bytes % sector_bytes + sector_bytes
+        whole_sectors(*bytes, *sector_bytes)
     )]
     SizeNotWholeSectors {
         /// The size.
@@ -94,14 +94,11 @@ pub enum Misfit {
     ReservedTooFew(u16),
     /// The given number of reserved sectors and the given boundary do not agree.
     #[error(
-        "--reserved-sectors {reserved} leaves the data area off the boundary that --align asks for; {} would do",
-        u64::from(*reserved) + missing
+        "--reserved-sectors {reserved} leaves the data area off the boundary that --align asks for; leave out one of the two"
     )]
     Misaligned {
         /// As asked.
         reserved: u16,
-        /// Sectors up to the boundary.
-        missing: u64,
     },
     /// A fixed root directory that the tree's root does not fit into.
     #[error(
@@ -142,13 +139,13 @@ pub enum Misfit {
         "image of {} is too small: the source{} needs {} in clusters of {}{}, and there is room for {}; {advice}",
         as_typed(*image_bytes),
         if *complete { "" } else { ", as far as it was not refused," },
-        as_typed(needed * u64::from(*cluster_bytes)),
+        as_typed(needed.saturating_mul((*cluster_bytes).into())),
         as_typed(u64::from(*cluster_bytes)),
         match free {
             0 => String::new(),
-            free => format!(" and {} that stay free", as_typed(free * u64::from(*cluster_bytes))),
+            free => format!(" and {} that stay free", as_typed(free.saturating_mul((*cluster_bytes).into()))),
         },
-        as_typed(available * u64::from(*cluster_bytes)),
+        as_typed(available.saturating_mul((*cluster_bytes).into())),
     )]
     TooSmall {
         /// The size asked for.
@@ -174,4 +171,10 @@ pub enum Misfit {
         /// What to change.
         advice: String,
     },
+}
+
+/// The next size of whole sectors, or the one before where that would be too large.
+fn whole_sectors(bytes: u64, sector_bytes: u64) -> u64 {
+    let sectors = bytes.div_ceil(sector_bytes).min(u64::from(u32::MAX));
+    sectors * sector_bytes
 }

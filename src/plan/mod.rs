@@ -163,7 +163,7 @@ impl Plan {
                 *linked = parent || node.through_link;
                 if *linked && !place.left_out {
                     totals.links += u64::from(node.through_link);
-                    totals.linked_bytes += node.size_bytes();
+                    totals.linked_bytes = totals.linked_bytes.saturating_add(node.size_bytes());
                 }
             }
             if node.is_directory() || place.left_out {
@@ -173,6 +173,7 @@ impl Plan {
             if size_bytes > MAX_FILE_BYTES {
                 let path = tree.listed_path(id);
                 problems.push(Problem::FileTooLarge { path, size_bytes });
+                continue;
             }
             demand.add_file(size_bytes);
             totals.files += 1;

@@ -84,7 +84,12 @@ impl<'a> Naming<'a> {
             }
             InvalidNames::Replace => {
                 let new = replacement(bytes);
-                let text = format!("{}: stored as {new}: {}", printable::path(&path()), why());
+                let text = format!(
+                    "{}: stored as {}: {}",
+                    printable::path(&path()),
+                    printable::bytes(new.as_bytes()),
+                    why()
+                );
                 self.notices.push(Notice { kind: NoticeKind::NameReplaced, text });
                 self.changed.insert(child, new.clone());
                 Some(new.into())
@@ -113,6 +118,7 @@ impl<'a> Naming<'a> {
     fn settle_clashes(&mut self, entries: &mut Vec<Candidate<'_>>) {
         let mut holders: HashMap<String, NodeId> = HashMap::with_capacity(entries.len());
         let mut losers: Vec<(usize, NodeId)> = Vec::new();
+        let mut next_numbers: HashMap<String, u32> = HashMap::new();
         for (index, entry) in entries.iter().enumerate() {
             match holders.entry(entry.key.clone()) {
                 Entry::Vacant(place) => {
@@ -144,9 +150,12 @@ impl<'a> Naming<'a> {
                     self.leave_out(entry.id);
                 }
                 Clash::Rename => {
-                    let (new, key) = unused_name(&entry.name, &holders);
-                    let text =
-                        format!("{shown}: stored as {new}: same name as {shown_other} for FAT");
+                    let next = next_numbers.entry(entry.key.clone()).or_insert(2);
+                    let (new, key) = unused_name(&entry.name, &holders, next);
+                    let text = format!(
+                        "{shown}: stored as {}: same name as {shown_other} for FAT",
+                        printable::bytes(new.as_bytes())
+                    );
                     self.notices.push(Notice { kind: NoticeKind::ClashRenamed, text });
                     holders.insert(key.clone(), entry.id);
                     self.changed.insert(entry.id, new.clone());
@@ -261,16 +270,16 @@ fn shortened(name: &str, mark: &str) -> String {
     if name::check(&new).is_ok() { new } else { format!("{}_", new.trim_end_matches(['.', ' '])) }
 }
 
-/// The first of `name~2`, `name~3` and so on whose key nobody holds.
-fn unused_name(name: &str, holders: &HashMap<String, NodeId>) -> (String, String) {
-    let mut number = 2_u32;
+/// The first of `name~2`, `name~3` and so on whose key nobody holds. `next` is where to begin, and
+/// where the next name with the same key begins: without it many of them would take quadratic time.
+fn unused_name(name: &str, holders: &HashMap<String, NodeId>, next: &mut u32) -> (String, String) {
     loop {
-        let new = shortened(name, &format!("~{number}"));
+        let new = shortened(name, &format!("~{next}"));
+        *next += 1;
         let key = name::clash_key(&new);
         if !holders.contains_key(&key) {
             return (new, key);
         }
-        number += 1;
     }
 }
 
@@ -308,9 +317,9 @@ mod tests {
                 .collect::<HashMap<_, _>>()
         };
         let holders = held(&["README.txt", "readme~2.TXT"]);
-        assert_eq!(unused_name("Readme.txt", &holders).0, "Readme~3.txt");
-        assert_eq!(unused_name(".profile", &held(&[])).0, ".profile~2");
+        assert_eq!(unused_name("Readme.txt", &holders, &mut 2).0, "Readme~3.txt");
+        assert_eq!(unused_name(".profile", &held(&[]), &mut 2).0, ".profile~2");
         let long = "y".repeat(255);
-        assert_eq!(unused_name(&long, &held(&[])).0, format!("{}~2", "y".repeat(253)));
+        assert_eq!(unused_name(&long, &held(&[]), &mut 2).0, format!("{}~2", "y".repeat(253)));
     }
 }

@@ -120,6 +120,7 @@ impl Problem {
             Self::Clash { .. } => Some(Remedy::Clash),
             Self::Source(refusal) => match refusal.kind {
                 RefusalKind::Special(_) => Some(Remedy::Special),
+                RefusalKind::SamePlace(_) => Some(Remedy::Overlay),
                 _ if refusal.kind.is_lost_link() => Some(Remedy::Dangling),
                 _ => None,
             },
@@ -131,6 +132,8 @@ impl Problem {
 /// A flag that lets a build go on, in the order of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Remedy {
+    /// For files of several sources that come to one place.
+    Overlay,
     /// For links that lead nowhere, out of the source, or in a circle.
     Dangling,
     /// For FIFOs, sockets and devices.
@@ -145,6 +148,7 @@ impl Remedy {
     /// The flag as typed.
     pub fn flag(self) -> &'static str {
         match self {
+            Self::Overlay => "--overlay",
             Self::Dangling => "--dangling skip",
             Self::Special => "--special skip",
             Self::InvalidNames => "--invalid-names replace",
@@ -156,6 +160,8 @@ impl Remedy {
     pub fn subject(self, count: usize) -> &'static str {
         let one = count == 1;
         match self {
+            Self::Overlay if one => "file of two sources",
+            Self::Overlay => "files of two sources",
             Self::Dangling if one => "link that leads nowhere",
             Self::Dangling => "links that lead nowhere",
             Self::Special if one => "special file",

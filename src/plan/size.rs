@@ -61,7 +61,7 @@ pub(super) enum Unfit {
     /// Too few reserved sectors.
     Reserved(u16),
     /// The given reserved sectors leave the data off their boundary.
-    Misaligned(u64),
+    Misaligned,
 }
 
 impl Search<'_> {
@@ -266,7 +266,7 @@ impl Search<'_> {
         let at = geometry.first_data_sector();
         let pad = align_up(at, boundary_sectors).ok_or(Unfit::NoRoom)? - at;
         if pad > 0 && self.format.reserved_sectors.is_some() {
-            return Err(Unfit::Misaligned(pad));
+            return Err(Unfit::Misaligned);
         }
         u16::try_from(u64::from(geometry.shape().reserved_sectors) + pad)
             .ok()

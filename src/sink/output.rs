@@ -51,6 +51,9 @@ pub enum OutputError {
     /// A directory has the name.
     #[error("{}: is a directory; name a file in it", printable::path(.0))]
     IsDirectory(PathBuf),
+    /// A person looks at it.
+    #[error("{0} is a terminal; send the image to a file or a pipe")]
+    Terminal(String),
     /// Not a place for an image.
     #[error("{}: is a {what}; write an image file and copy it there", printable::path(path))]
     Unsupported {
@@ -119,9 +122,15 @@ impl Output {
         };
         // Such a name can only be a directory's.
         let bytes = path.as_os_str().as_bytes();
-        if bytes.ends_with(b"/") && !path.is_dir() {
-            let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+        let of_directory = [&b"/"[..], b"/.", b"/.."].iter().any(|end| bytes.ends_with(end));
+        if of_directory && !path.is_dir() {
+            let end = bytes.iter().rposition(|byte| !b"/.".contains(byte));
+            let end = end.map_or(0, |last| last + 1);
             return Err(no_directory(Path::new(OsStr::from_bytes(&bytes[..end]))));
+        }
+        if is_descriptor(path) {
+            let place = Place::Special(path.to_path_buf());
+            return Ok(Self { place, sync: false, preallocate: false });
         }
         let target = end_of_links(path).map_err(io)?;
         let place = match fs::symlink_metadata(&target) {
@@ -153,7 +162,8 @@ impl Output {
         } else if file_type.is_fifo() || file_type.is_char_device() {
             Ok(Place::Special(target))
         } else {
-            Ok(Place::File { path: target, old_mode: Some(found.mode() & 0o7777) })
+            // Whoever made the old image gives the new one no other rights than these.
+            Ok(Place::File { path: target, old_mode: Some(found.mode() & 0o777) })
         }
     }
 
@@ -197,6 +207,27 @@ pub(super) fn directory_of(path: &Path) -> &Path {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
+}
+
+/// Whether `path` names an open file of a process, as `/dev/stdout` and a shell's `>(...)` do: a
+/// stream, whatever it leads to. Its link has a text that is no path.
+fn is_descriptor(path: &Path) -> bool {
+    let folders = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"];
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        let folder = directory_of(&path);
+        let by_number = |process: &Path| {
+            process.starts_with("/proc") && process.ends_with("fd") && path.file_name().is_some()
+        };
+        if folders.iter().any(|known| folder == Path::new(known)) || by_number(folder) {
+            return true;
+        }
+        match fs::read_link(&path) {
+            Ok(target) => path = folder.join(target),
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {

@@ -1,7 +1,7 @@
 //! Standard output, pipes and character devices: bytes one after the other, zeros too.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
 use super::Destination;
@@ -23,6 +23,9 @@ impl Stream {
             Some(path) => OpenOptions::new().write(true).open(path),
         };
         let file = file.map_err(|error| output.error(error))?;
+        if file.is_terminal() {
+            return Err(OutputError::Terminal(output.name()));
+        }
         Ok(Self { file, output: output.clone() })
     }
 }

@@ -254,8 +254,9 @@ impl Content<'_> {
         loop {
             match self.file.read(buffer) {
                 Ok(0) => {
-                    return Err(self
-                        .failed(ContentErrorKind::Unreadable(io::ErrorKind::UnexpectedEof.into())));
+                    return Err(self.failed(ContentErrorKind::Unreadable(
+                        io::ErrorKind::UnexpectedEof.into(),
+                    )));
                 }
                 Ok(read) => return Ok(read),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

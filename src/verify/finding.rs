@@ -22,7 +22,8 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", printable::bytes(self.place.as_bytes()), self.fault)
+        // Both can hold what an image that lies says.
+        f.write_str(&printable::bytes(format!("{}: {}", self.place, self.fault).as_bytes()))
     }
 }
 

@@ -55,6 +55,11 @@ impl Depth {
 /// An image that is not what was planned, or cannot be looked at.
 #[derive(Debug, Error)]
 pub enum VerifyError {
+    /// The foreign reader would not cope.
+    #[error(
+        "the independent reader takes no FAT of 512 MiB and more; leave out --verify, or use larger clusters"
+    )]
+    TooLarge,
     /// The image cannot be read.
     #[error("the image cannot be read back: {0}")]
     Read(#[from] io::Error),

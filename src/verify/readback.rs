@@ -32,6 +32,11 @@ const NO_WARNINGS: &str = "fs compatibility:";
 
 type Device<'a> = StreamSlice<Window<'a>>;
 
+/// Whether the foreign reader can count the bits of the FAT: it does so in 32 bits.
+pub fn can_read(plan: &Plan) -> bool {
+    u32::try_from(plan.geometry().fat_bytes() * 8).is_ok()
+}
+
 /// Compares everything that is stored. The volume must have passed [`super::structure::check`].
 ///
 /// # Errors
