@@ -50,6 +50,8 @@ pub enum NoticeKind {
     LabelMadeCapital,
     /// The root directory was made larger than usual for the tree's sake.
     RootGrown,
+    /// The volume is smaller than what some driver mounts.
+    FewSectors,
     /// The tree fills the last cluster, which some boot ROMs cannot read.
     LastClusterUsed,
 }
@@ -73,6 +75,7 @@ impl NoticeKind {
             Self::TimeClamped => "time-clamped",
             Self::LabelMadeCapital => "label-made-capital",
             Self::RootGrown => "root-grown",
+            Self::FewSectors => "few-sectors",
             Self::LastClusterUsed => "last-cluster-used",
         }
     }
@@ -95,6 +98,7 @@ impl NoticeKind {
             Self::TimeClamped => "times moved into the years 1980 to 2107",
             Self::LabelMadeCapital => "label made capital",
             Self::RootGrown => "root directory grown",
+            Self::FewSectors => "few sectors",
             Self::LastClusterUsed => "no cluster left free",
         }
     }

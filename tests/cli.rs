@@ -97,10 +97,10 @@ fn a_build_ends_with_0_and_a_summary_on_standard_error() {
     let lines: Vec<&str> = ran.stderr.lines().collect();
     assert_eq!(lines.len(), 3, "{}", ran.stderr);
     let volume_id =
-        lines[0].strip_prefix("out.img: FAT12, 32 KiB, 3 clusters of 4 KiB, volume id ");
+        lines[0].strip_prefix("out.img: FAT12, 64 KiB, 11 clusters of 4 KiB, volume id ");
     assert_eq!(volume_id.map(str::len), Some(9), "{}", lines[0]);
-    assert_eq!(lines[1], "  1 file in 0 directories, 5 B; 8 KiB free");
-    assert!(lines[2].starts_with("  32 KiB written in "), "{}", lines[2]);
+    assert_eq!(lines[1], "  1 file in 0 directories, 5 B; 40 KiB free");
+    assert!(lines[2].starts_with("  24 KiB written in "), "{}", lines[2]);
     assert_sound(
         &scene.path("out.img"),
         &Expect { source: Some(scene.path("src")), times: true, ..Expect::default() },
@@ -517,7 +517,7 @@ fn the_image_goes_to_standard_output_and_words_to_standard_error() {
         &Expect { source: Some(scene.path("src")), times: true, ..Expect::default() },
     );
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.starts_with("standard output: FAT12, 32 KiB, "), "{told}");
+    assert!(told.starts_with("standard output: FAT12, 64 KiB, "), "{told}");
     assert_eq!(scene.run(&["--from", "src", "out.img"]).status, Some(0));
     assert!(output.stdout == fs::read(scene.path("out.img")).unwrap(), "file and stream differ");
 }
@@ -866,8 +866,8 @@ fn a_dry_run_for_people_shows_the_layout_on_standard_output() {
     assert_eq!(
         ran.stdout,
         "\
-FAT12, 32 KiB, 3 clusters of 4 KiB, volume id 1234-5678
-  1 file in 0 directories, 5 B; 8 KiB free
+FAT12, 64 KiB, 11 clusters of 4 KiB, volume id 1234-5678
+  1 file in 0 directories, 5 B; 40 KiB free
 
 region                from byte          bytes
 reserved area                 0           3072  3 KiB
@@ -875,7 +875,7 @@ FAT 1                      3072            512  512 B
 FAT 2                      3584            512  512 B
 root directory             4096          16384  16 KiB
 files                     20480           4096  4 KiB
-free                      24576           8192  8 KiB
+free                      24576          40960  40 KiB
 
 largest files
          5 B  /file.txt

@@ -43,14 +43,13 @@ const PARTS: [(&str, &str, &[&str]); 3] = [
 ];
 
 /// The one module that may use a crate.
-const ONLY_IN: [(&str, &str); 7] = [
+const ONLY_IN: [(&str, &str); 6] = [
     ("fatfs", "src/verify/readback.rs"),
     ("fscommon", "src/verify/readback.rs"),
     ("log", "src/verify/readback.rs"),
     ("indicatif", "src/cli/progress.rs"),
     ("signal_hook", "src/cli/signals.rs"),
     ("humansize", "src/report/human.rs"),
-    ("walkdir", "src/source/walk.rs"),
 ];
 
 /// A `use` path, flattened: `crate::source::{NodeId, Tree}` gives two.

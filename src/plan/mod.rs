@@ -201,6 +201,13 @@ impl Plan {
             let text = format!("root directory grown to {entries} entries to hold the tree");
             notices.push(Notice { kind: NoticeKind::RootGrown, text });
         }
+        if chosen.geometry.shape().total_sectors < size::WIDELY_READ_SECTORS {
+            let text = format!(
+                "FatFs, the driver of many small devices, mounts no volume of fewer than {} sectors",
+                size::WIDELY_READ_SECTORS
+            );
+            notices.push(Notice { kind: NoticeKind::FewSectors, text });
+        }
         if let Some(wish) = label.filter(|wish| wish.made_capital) {
             let text = format!("label made capital: {}", wish.label);
             notices.push(Notice { kind: NoticeKind::LabelMadeCapital, text });

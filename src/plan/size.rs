@@ -21,6 +21,8 @@ const FAT32_RESERVED_SECTORS: u16 = 32;
 const ROOT_ENTRIES: u16 = 512;
 /// An image whose size is ours to choose is a multiple of so many sectors.
 const AUTO_SECTORS: u32 = 32;
+/// FatFs, the driver of most microcontrollers, mounts no volume of fewer sectors.
+pub(super) const WIDELY_READ_SECTORS: u32 = 128;
 /// A type asked for by name is made possible by so many clusters' worth of reserved sectors:
 /// enough to bring a FAT16 of exactly 2 GiB inside its margin.
 const MAX_GIVEN_UP_CLUSTERS: u32 = 33;
@@ -328,7 +330,8 @@ impl Search<'_> {
             }
         }
         let from = |proposal: u64| {
-            let first = proposal.next_multiple_of(u64::from(AUTO_SECTORS));
+            let least = proposal.max(u64::from(WIDELY_READ_SECTORS));
+            let first = least.next_multiple_of(u64::from(AUTO_SECTORS));
             // A pad can swallow a few sectors of the estimate.
             (0..4)
                 .filter_map(|step| u32::try_from(first + step * u64::from(AUTO_SECTORS)).ok())

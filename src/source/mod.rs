@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`tree`] | the result: nodes in flat arrays |
 //! | `growing` | a tree while it is being put together from several sources |
-//! | `walk` | one directory into the tree |
+//! | `walk` | directories into the tree |
+//! | `entries` | what each entry is, by the policies |
 //! | `link` | where a symbolic link leads |
 //! | [`content`] | the bytes of a file, and whether they are still those that were scanned |
 //! | [`refusal`] | what in a source stops the build |
 
 pub mod content;
+mod entries;
 mod growing;
 mod link;
 pub mod refusal;
