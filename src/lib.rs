@@ -50,8 +50,11 @@ pub use error::Error;
 pub use plan::{Plan, Request};
 pub use report::Report;
 
+use std::time::Instant;
+
 use event::Observer;
 use image::Image;
+use report::Verified;
 use sink::Output;
 use verify::{Depth, VerifyError};
 
@@ -80,9 +83,14 @@ pub fn write(
         return Err(VerifyError::TooLarge.into());
     }
     let written = sink::write(Image::of(&plan), output, watch)?;
-    let verified =
-        written.file().map(|file| verify::run(&plan, file, depth, watch).map(|()| depth));
-    let verified = verified.transpose()?;
+    let began = Instant::now();
+    let verified = match written.file() {
+        Some(file) => {
+            verify::run(&plan, file, depth, watch)?;
+            Some(Verified { depth, elapsed: began.elapsed() })
+        }
+        None => None,
+    };
     if watch.must_stop() {
         return Err(VerifyError::Stopped.into());
     }

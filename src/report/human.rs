@@ -42,7 +42,7 @@ pub fn summary(report: &Report) -> String {
         if outcome.hole_bytes > 0 {
             let _ = write!(text, "; {} zero", format_size(outcome.hole_bytes, BINARY));
         }
-        if written.verified == Some(Depth::Contents) {
+        if written.verified.is_some_and(|verified| verified.depth == Depth::Contents) {
             text.push_str("; read back and equal to the source");
         }
     }

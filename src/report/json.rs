@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Report, region_name};
 use crate::event::Notice;
 use crate::plan::{Blame, Problems, Remedy};
-use crate::verify::{Depth, Findings};
+use crate::verify::Findings;
 
 /// The document's version.
 pub const SCHEMA: u32 = 1;
@@ -93,6 +93,7 @@ struct WrittenFacts {
     hole_bytes: u64,
     seconds: f64,
     verified: Option<&'static str>,
+    verify_seconds: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -115,7 +116,8 @@ pub fn success(report: &Report) -> String {
             bytes: written.outcome.written_bytes,
             hole_bytes: written.outcome.hole_bytes,
             seconds: written.outcome.elapsed.as_secs_f64(),
-            verified: written.verified.map(Depth::id),
+            verified: written.verified.map(|verified| verified.depth.id()),
+            verify_seconds: written.verified.map(|verified| verified.elapsed.as_secs_f64()),
         }),
         ..empty()
     })

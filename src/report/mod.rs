@@ -3,6 +3,8 @@
 pub mod human;
 pub mod json;
 
+use std::time::Duration;
+
 use crate::image::{Image, Region};
 use crate::plan::Plan;
 use crate::sink::Outcome;
@@ -28,8 +30,17 @@ pub struct WrittenTo {
     pub output: String,
     /// What was written.
     pub outcome: Outcome,
-    /// How closely it was looked at before it got its name.
-    pub verified: Option<Depth>,
+    /// How it was looked at before it got its name; `None` for a stream.
+    pub verified: Option<Verified>,
+}
+
+/// How a finished image was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verified {
+    /// How closely.
+    pub depth: Depth,
+    /// How long it took, in wall time.
+    pub elapsed: Duration,
 }
 
 /// A part of the volume and how much of the image it takes.
@@ -45,7 +56,12 @@ pub struct RegionExtent {
 
 impl Report {
     /// Of an image that was written.
-    pub fn written(plan: Plan, output: String, outcome: Outcome, verified: Option<Depth>) -> Self {
+    pub fn written(
+        plan: Plan,
+        output: String,
+        outcome: Outcome,
+        verified: Option<Verified>,
+    ) -> Self {
         Self { plan, written: Some(WrittenTo { output, outcome, verified }) }
     }
 
