@@ -230,7 +230,7 @@ fn every_problem_is_told_in_one_run_with_the_way_out_at_the_end() {
             "src/readme: has the same name as src/README for FAT, which ignores case and normalisation; rename one, or use --clash rename or skip",
             "src/dir/trailing.: name ends with a dot, which readers of FAT drop; rename it, or use --invalid-names replace or skip",
             "src/huge: is 4294967296 bytes long; a file on FAT has at most 4294967295; split or compress it",
-            "image of 1M is too small: the source, as far as it was not refused, needs 2072K in clusters of 4K, and there is room for 1004K; use --size 2096K",
+            "image of 1M is too small: the source, as far as it was not refused, needs 2080K in clusters of 4K, and there is room for 1004K; use --size 2112K",
             "no image was written: 8 problems, among them 1 link that leads nowhere, 1 special file, 2 names that FAT cannot hold, 2 clashes of names; for these add --dangling skip --special skip --invalid-names replace --clash rename",
         ],
     );

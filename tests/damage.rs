@@ -18,9 +18,20 @@ use mkfatimg::verify::{self, Depth, VerifyError};
 use support::damage::{self, Damage};
 use support::{Expect, TREE_SECONDS, TempDir, TreeBuilder, invariants, scratch};
 
-/// Damages that only a reader of the request could tell from what was wished for: the structure and
-/// the plan's figures agree with them, and so does the foreign reader.
-const UNSEEN_BY_VERIFY: [&str; 0] = [];
+/// Damages that the check of the structure, which guards every build, does not claim to see: they
+/// are in contents and times, or exchange what is equal for the volume as such.
+const UNSEEN_BY_STRUCTURE: [&str; 10] = [
+    "a file in pieces",
+    "a gap before the last file",
+    ". with another stamp",
+    "no ~ in a generated short name",
+    "later than the epoch given",
+    "another byte in a file",
+    "another name",
+    "another size",
+    "another time",
+    "slack in use",
+];
 
 /// What every damage needs, see `support::damage`.
 fn tree(folder: &Path) -> TreeBuilder {
@@ -43,7 +54,9 @@ struct Sound {
     expect: Expect,
 }
 
-fn sound(kind: FatKind, kib: u64) -> Sound {
+fn sound(kind: FatKind, kib: u64, sector_bytes: u16) -> Sound {
+    // Of more than a sector, so that one sector less or more shows.
+    let align_bytes = u32::from(sector_bytes).max(2048) * 2;
     let folder = scratch();
     let tree = tree(folder.path());
     let request = Request {
@@ -55,7 +68,8 @@ fn sound(kind: FatKind, kib: u64) -> Sound {
         free: Free::default(),
         format: Format {
             kind: Some(kind),
-            align_bytes: Some(4096),
+            sector_bytes,
+            align_bytes: Some(align_bytes),
             label: Some(LabelWish { label: Label::new("TESTLABEL").unwrap(), made_capital: false }),
             volume_id: Some(0x1234_ABCD),
             ..Format::default()
@@ -74,7 +88,7 @@ fn sound(kind: FatKind, kib: u64) -> Sound {
         volume_id: Some(0x1234_ABCD),
         label: Some(Some("TESTLABEL".to_owned())),
         hidden_sectors: Some(0),
-        align_bytes: Some(4096),
+        align_bytes: Some(align_bytes.into()),
         epoch_ceiling: Some(TREE_SECONDS),
         source: Some(tree.root().to_path_buf()),
         times: true,
@@ -99,13 +113,23 @@ fn write_changes(path: &Path, bytes: &[u8], sound: &Path, sound_bytes: &[u8]) {
     }
 }
 
-fn bites(kind: FatKind, kib: u64) -> BTreeSet<u8> {
-    let sound = sound(kind, kib);
+/// Whether the verification that guards a build finds anything wrong.
+fn sees(plan: &Plan, image: &Path, depth: Depth) -> bool {
+    match verify::run(plan, &File::open(image).unwrap(), depth, &()) {
+        Ok(()) => false,
+        Err(VerifyError::Differs(_)) => true,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// The invariants that were broken, and what the structure check did not see.
+fn bites(kind: FatKind, kib: u64, sector_bytes: u16) -> (BTreeSet<u8>, BTreeSet<&'static str>) {
+    let sound = sound(kind, kib, sector_bytes);
     let original = sound.folder.path().join("sound");
     let damaged = sound.folder.path().join("damaged");
     let volume = invariants::read(&original, 0).unwrap();
     let mut missed = Vec::new();
-    let mut bitten = BTreeSet::new();
+    let (mut bitten, mut unseen) = (BTreeSet::new(), BTreeSet::new());
     let applies = |damage: &Damage| damage.kinds.contains(&volume.geometry.fat_type.bits());
     for damage in damage::all().into_iter().filter(applies) {
         let mut bytes = sound.bytes.clone();
@@ -117,24 +141,61 @@ fn bites(kind: FatKind, kib: u64) -> BTreeSet<u8> {
         } else {
             missed.push(format!("checker: I{} {}: {breaches:?}", damage.invariant, damage.name));
         }
-        let file = File::open(&damaged).unwrap();
-        let seen = match verify::run(&sound.plan, &file, Depth::Contents, &()) {
-            Ok(()) => false,
-            Err(VerifyError::Differs(_)) => true,
-            Err(other) => panic!("I{} {}: {other}", damage.invariant, damage.name),
-        };
-        if seen == UNSEEN_BY_VERIFY.contains(&damage.name) {
-            missed.push(format!("verify, seen {seen}: I{} {}", damage.invariant, damage.name));
+        if !sees(&sound.plan, &damaged, Depth::Contents) {
+            missed.push(format!("read-back: I{} {}", damage.invariant, damage.name));
+        }
+        if !sees(&sound.plan, &damaged, Depth::Structure) {
+            unseen.insert(damage.name);
         }
     }
     assert!(missed.is_empty(), "{kind}:\n{}", missed.join("\n"));
-    bitten
+    (bitten, unseen)
 }
 
 #[test]
 fn every_damage_is_seen_on_every_type() {
-    let mut bitten = bites(FatKind::Fat12, 2048);
-    bitten.extend(bites(FatKind::Fat16, 9 << 10));
-    bitten.extend(bites(FatKind::Fat32, 34 << 10));
+    let (mut bitten, mut unseen) = bites(FatKind::Fat12, 2048, 512);
+    for (kind, kib) in [(FatKind::Fat16, 9 << 10), (FatKind::Fat32, 34 << 10)] {
+        let (more_bitten, more_unseen) = bites(kind, kib, 512);
+        bitten.extend(more_bitten);
+        unseen.extend(more_unseen);
+    }
     assert_eq!(bitten, (1..=40).collect());
+    assert_eq!(unseen, BTreeSet::from(UNSEEN_BY_STRUCTURE));
+}
+
+#[test]
+fn every_damage_is_seen_on_large_sectors() {
+    let (_, unseen) = bites(FatKind::Fat16, 20 << 10, 4096);
+    assert_eq!(unseen, BTreeSet::from(UNSEEN_BY_STRUCTURE));
+}
+
+/// What no invariant forbids and no build writes.
+#[test]
+fn what_only_the_plan_can_tell_is_seen_too() {
+    use std::os::unix::fs::FileExt;
+    for (kind, kib, sector_bytes) in [
+        (FatKind::Fat12, 8 << 10, 4096),
+        (FatKind::Fat16, 9 << 10, 512),
+        (FatKind::Fat32, 34 << 10, 512),
+    ] {
+        let sound = sound(kind, kib, sector_bytes);
+        let original = sound.folder.path().join("sound");
+        let volume = invariants::read(&original, 0).unwrap();
+        let root = &volume.directories[0];
+        let label_at = volume.slot_position(root, 0).unwrap();
+        let record_at = volume.slot_position(root, 1).unwrap();
+        let damages: [(&str, u64, &[u8]); 4] = [
+            ("bytes behind the volume", sound.bytes.len() as u64, b"x"),
+            ("another time of the label", label_at + 22, &[0, 0]),
+            ("a fine time of creation", record_at + 13, &[7]),
+            ("the end of the first sector", u64::from(sector_bytes) - 3, b"x"),
+        ];
+        for (name, at, bytes) in damages {
+            let damaged = sound.folder.path().join("damaged");
+            fs::copy(&original, &damaged).unwrap();
+            File::options().write(true).open(&damaged).unwrap().write_all_at(bytes, at).unwrap();
+            assert!(sees(&sound.plan, &damaged, Depth::Contents), "{kind}: {name}");
+        }
+    }
 }

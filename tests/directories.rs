@@ -183,7 +183,9 @@ fn the_later_of_two_clashing_names_is_left_out_on_request() {
     let (ran, volume) = build_in(scratch.path(), &["--clash", "skip", "-v"]);
     assert_eq!(paths(&volume), ["/LIB", "/README.TXT", "/readme~2.TXT", "/LIB/one"]);
     let left_out = |later: &str, earlier: &str| {
-        format!("mkfatimg: note: tree/{later}: left out: same name as tree/{earlier} for FAT")
+        format!(
+            "mkfatimg: note: tree/{later}: left out: has the same name as tree/{earlier} for FAT, which ignores case and normalisation"
+        )
     };
     assert_eq!(
         lines(&ran)[..4],
@@ -204,7 +206,7 @@ fn the_later_of_two_clashing_names_gets_a_number_on_request() {
     let (ran, volume) = build_in(scratch.path(), &["--clash", "rename", "-v"]);
     let stored = |later: &str, new: &str, earlier: &str| {
         format!(
-            "mkfatimg: note: tree/{later}: stored as {new}: same name as tree/{earlier} for FAT"
+            "mkfatimg: note: tree/{later}: stored as {new}: has the same name as tree/{earlier} for FAT, which ignores case and normalisation"
         )
     };
     assert_eq!(
@@ -451,7 +453,9 @@ fn a_replaced_name_clashes_like_any_other() {
     tree.file("a?b", "replaced").file("A_B", "capital").settle();
     let ran = run_in(scratch.path(), &["--invalid-names", "replace"]);
     assert_eq!(ran.status, Some(4));
-    assert!(lines(&ran).contains(&clash_line("a?b", "A_B").as_str()), "{}", ran.stderr);
+    let line = "mkfatimg: tree/a?b: would be stored as a_b, the name of tree/A_B for FAT; \
+                rename one, or use --clash rename or skip";
+    assert!(lines(&ran).contains(&line), "{}", ran.stderr);
     let arguments = ["--invalid-names", "replace", "--clash", "rename"];
     let (_, volume) = build_in(scratch.path(), &arguments);
     let image = scratch.path().join("image");
@@ -604,4 +608,36 @@ fn a_fixed_root_of_given_entries_does_not_grow() {
     let image = scratch.path().join("image");
     let ran = build_with(tree.root(), &image, &["--root-entries", "1808"], &expect);
     assert_eq!(lines(&ran), [""; 0]);
+}
+
+#[test]
+fn a_name_of_the_source_comes_before_one_that_we_make_up() {
+    let scratch = scratch();
+    let tree = TreeBuilder::new(scratch.path().join(TREE));
+    tree.file("a:b", "made up").file("a_b", "as it is").settle();
+    let arguments = ["--invalid-names", "replace", "--clash", "rename"];
+    let (_, volume) = build_in(scratch.path(), &arguments);
+    let image = scratch.path().join("image");
+    assert_eq!(contents(&image, &volume, "/a_b"), "as it is");
+    assert_eq!(contents(&image, &volume, "/a_b~2"), "made up");
+}
+
+#[test]
+fn what_is_wrong_below_a_name_that_is_refused_is_told_too() {
+    let scratch = scratch();
+    let tree = TreeBuilder::new(scratch.path().join(TREE));
+    tree.file("a:b/c?d/e", "x").file("a:b/README", "x").file("a:b/readme", "x").settle();
+    let ran = run_in(scratch.path(), &[]);
+    let told: Vec<&str> =
+        lines(&ran).into_iter().filter_map(|line| line.split(": ").nth(1)).collect();
+    assert_eq!(told, ["tree/a:b", "tree/a:b/c?d", "tree/a:b/readme", "no image was written"]);
+}
+
+#[test]
+fn a_clash_is_told_against_the_name_that_stays() {
+    let scratch = scratch();
+    let tree = TreeBuilder::new(scratch.path().join(TREE));
+    tree.file("foo", "x").file("Foo", "y").link("foo", "FOO").settle();
+    let ran = run_in(scratch.path(), &[]);
+    assert_eq!(lines(&ran)[0], clash_line("Foo", "foo"));
 }

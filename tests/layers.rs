@@ -73,10 +73,17 @@ fn use_paths(source: &str) -> Vec<String> {
         }
     }
     // Paths written out in the code itself.
-    for (start, _) in code.match_indices("crate::") {
-        let rest = &code[start..];
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
-        paths.push(rest[..end.unwrap_or(rest.len())].trim_end_matches(':').to_owned());
+    let crates = TABLE.iter().flat_map(|row| row.2);
+    for head in crates.chain([&"crate"]) {
+        for (start, _) in code.match_indices(&format!("{head}::")) {
+            let before = code[..start].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+                continue;
+            }
+            let rest = &code[start..];
+            let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+            paths.push(rest[..end.unwrap_or(rest.len())].trim_end_matches(':').to_owned());
+        }
     }
     paths
 }
@@ -135,7 +142,15 @@ fn breaches(file: &str, module: &str, source: &str) -> Vec<String> {
     let source = source.split("#[cfg(test)]").next().unwrap_or_default();
     let mut wrong = Vec::new();
     for path in use_paths(source).into_iter().collect::<BTreeSet<_>>() {
-        let mut steps = path.split("::");
+        // A file of a folder leaves its module by two steps up, any other by one.
+        let up = path.split("::").take_while(|step| *step == "super").count();
+        let depth = file.matches('/').count() - usize::from(file.ends_with("/mod.rs"));
+        let absolute = if up > 0 && up >= depth {
+            format!("crate::{}", path.split("::").skip(up).collect::<Vec<_>>().join("::"))
+        } else {
+            path.clone()
+        };
+        let mut steps = absolute.split("::");
         match steps.next().unwrap_or_default() {
             "std" | "self" | "super" | "core" => {}
             "crate" => {
@@ -208,6 +223,8 @@ fn an_upward_import_is_seen_in_any_spelling() {
         "use crate::{\n    units::align_up,\n    sink::{Output, OutputError as E},\n};",
         "fn f() { crate::cli::run(); }",
         "use walkdir::WalkDir;",
+        "fn f() { let walk = walkdir::WalkDir::new(\".\"); }",
+        "use super::super::plan::Plan;",
         "pub(crate) use crate::source::tree::Tree;",
     ] {
         assert_eq!(breaches("src/fat/kind.rs", "fat", line).len().min(1), 1, "{line}");

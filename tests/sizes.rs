@@ -609,7 +609,7 @@ fn an_image_of_a_given_type_sized_by_us_is_the_smallest_of_it() {
     let empty = scratch.path().join("empty");
     fs::create_dir(&empty).unwrap();
     let mut request = request(&empty, ImageSize::Auto);
-    assert_eq!(assert_smallest(&request, 100), 64);
+    assert_eq!(assert_smallest(&request, 100), 128);
     request.format.kind = Some(Fat16);
     assert_eq!(assert_smallest(&request, 131), 4192);
     request.format.kind = Some(Fat32);

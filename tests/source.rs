@@ -923,3 +923,23 @@ fn times_that_fat_cannot_store_are_moved_with_a_notice() {
     let found = stamps(&scene, &[], &[], &["/a", "/b", "/c"]);
     assert_eq!(found, [FAT_FIRST_SECONDS, TREE_SECONDS, FAT_LAST_SECONDS]);
 }
+
+#[test]
+fn a_source_laid_onto_a_directory_that_is_there_adds_to_it() {
+    let scene = Scene::new();
+    scene.source.file("y/f", "1");
+    scene.beside("second").file("g", "2");
+    scene.expected.file("y/f", "1").file("y/g", "2");
+    scene.holds_from(&["--from", "src", "--from", "second:/y"], &[]);
+}
+
+#[test]
+fn a_link_is_not_folded_into_a_directory_when_a_source_added_to_either() {
+    let scene = Scene::new();
+    scene.source.file("Lib/own", "1").link("Lib", "lib");
+    scene.beside("second").file("lib/extra", "2");
+    let arguments = ["--from", "src", "--from", "second", "out.img"];
+    let ran = scene.run(&arguments);
+    assert_eq!(ran.status, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("src/lib: has the same name as src/Lib for FAT"), "{}", ran.stderr);
+}

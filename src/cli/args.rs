@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum, ValueHint};
 
+use crate::fat::kind::FatKind;
+
 use super::values::{self, FreeArg, LabelArg, OemName, SizeArg, VolumeIdArg};
 
 /// Builds a FAT disk image from a directory.
@@ -109,8 +111,8 @@ pub(crate) struct Args {
     pub(crate) free: Option<FreeArg>,
 
     /// FAT type; by default the one that suits the size
-    #[arg(long, value_name = "TYPE", value_parser = ["12", "16", "32"], help_heading = "Format")]
-    pub(crate) fat_type: Option<String>,
+    #[arg(long, value_name = "TYPE", value_parser = values::fat_type(), help_heading = "Format")]
+    pub(crate) fat_type: Option<FatKind>,
 
     /// Bytes of a cluster, 512 to 64K; by default 4K or more wherever legal
     #[arg(

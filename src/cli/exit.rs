@@ -60,9 +60,9 @@ impl ExitCode {
     pub(crate) fn blame(self) -> &'static str {
         match self {
             Self::Done | Self::System => "system",
-            Self::Usage => "command line",
-            Self::Format => "format",
-            Self::Source => "source",
+            Self::Usage => Blame::CommandLine.id(),
+            Self::Format => Blame::Format.id(),
+            Self::Source => Blame::Source.id(),
             Self::Verification => "image",
         }
     }

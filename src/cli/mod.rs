@@ -17,7 +17,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::plan::{Plan, Problems, Remedy};
 use crate::report::{Report, human, json};
-use crate::sink::Output;
+use crate::sink::{Output, WriteError};
 use crate::verify::{Depth, VerifyError};
 use crate::{Error, Request, printable};
 use args::Args;
@@ -85,7 +85,7 @@ fn prepare(args: &Args) -> Result<Prepared> {
     }
     let request = request::request(args)?;
     let stream = output.as_ref().is_some_and(Output::is_stream);
-    let signals = if stream { Signals::ignored() } else { Signals::noted() };
+    let signals = if stream { Signals::unhandled() } else { Signals::noted() };
     let signals = signals.context("cannot prepare for signals")?;
     Ok(Prepared { request, output, signals })
 }
@@ -107,8 +107,16 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
     match done {
         Ok(report) => tell_success(args, &report),
         Err(error) => {
-            if let Some(signal) = prepared.signals.received() {
-                complain("interrupted; no image was written");
+            let stopped = matches!(
+                error,
+                Error::Write(WriteError::Stopped) | Error::Verify(VerifyError::Stopped)
+            );
+            if let (true, Some(signal)) = (stopped, prepared.signals.received()) {
+                let text = "interrupted; no image was written";
+                complain(text);
+                if args.json {
+                    print(&json::failure(ExitCode::System.blame(), text));
+                }
                 Signals::end_by(signal);
             }
             tell_error(args, &error);

@@ -16,7 +16,6 @@ use jiff::tz::{Offset, TimeZone};
 use super::args::{Args, Clashes, Invalid, Links, Long, Refuse};
 use super::values::{FreeArg, SizeArg, VolumeIdArg};
 use crate::fat::boot::BOOT_SECTOR_BYTES;
-use crate::fat::kind::FatKind;
 use crate::plan::request::{
     Clash, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Request, Times,
 };
@@ -166,12 +165,7 @@ fn place(text: &OsStr) -> Result<Place> {
 fn format(args: &Args) -> Result<Format> {
     let usual = Format::default();
     Ok(Format {
-        kind: match args.fat_type.as_deref() {
-            Some("12") => Some(FatKind::Fat12),
-            Some("16") => Some(FatKind::Fat16),
-            Some(_) => Some(FatKind::Fat32),
-            None => None,
-        },
+        kind: args.fat_type,
         cluster_bytes: args.cluster_size,
         sector_bytes: args.sector_size,
         fat_count: args.fats,

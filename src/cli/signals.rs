@@ -18,7 +18,7 @@ pub(super) struct Signals {
 impl Signals {
     /// Reacts to nothing: a stream leaves nothing behind, so signals may end the process at once,
     /// even while a write waits for a reader.
-    pub(super) fn ignored() -> io::Result<Self> {
+    pub(super) fn unhandled() -> io::Result<Self> {
         file_size_limit_is_an_error()?;
         Ok(Self::default())
     }

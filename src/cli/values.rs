@@ -1,6 +1,9 @@
 //! Values of flags: what each takes, and what to say of anything else. Knows no flag's meaning.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 use super::size;
+use crate::fat::kind::FatKind;
 use crate::fat::label::Label;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,15 @@ pub(crate) struct LabelArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OemName(pub(crate) [u8; 8]);
+
+/// `12`, `16` or `32`.
+pub(super) fn fat_type() -> impl TypedValueParser<Value = FatKind> {
+    PossibleValuesParser::new(["12", "16", "32"]).map(|text| match text.as_str() {
+        "12" => FatKind::Fat12,
+        "16" => FatKind::Fat16,
+        _ => FatKind::Fat32,
+    })
+}
 
 pub(super) fn image_size(text: &str) -> Result<SizeArg, String> {
     match text {

@@ -10,7 +10,7 @@ use super::short::ShortName;
 use super::time::DosTime;
 
 /// Bytes of every record.
-pub const RECORD_BYTES: usize = 32;
+pub const RECORD_BYTES: usize = super::geometry::RECORD_BYTES as usize;
 
 /// Records that one directory may hold, `.`, `..`, label and long-name parts included
 /// (specification: a directory is at most 2 MiB).

@@ -4,6 +4,7 @@
 use super::misfit::Misfit;
 use super::request::{Format, Free};
 use super::size::{ADVISED_CLUSTER_BYTES, Chosen, Search, Unfit};
+use crate::fat::boot::MIN_FAT32_RESERVED_SECTORS;
 use crate::fat::kind::FatKind;
 use crate::units::as_typed;
 
@@ -207,6 +208,15 @@ impl Search<'_> {
             || self.format.kind.is_some_and(|kind| kind != FatKind::Fat32);
         if let (true, Err(Unfit::Root { needed, most })) = (fixed_root, self.root_entries()) {
             return Misfit::RootTooSmall { needed, most, remedy: self.root_remedy(needed) };
+        }
+        if let (Some(FatKind::Fat32), Some(reserved)) =
+            (self.format.kind, self.format.reserved_sectors)
+            && reserved < MIN_FAT32_RESERVED_SECTORS
+        {
+            return Misfit::ReservedTooFew(reserved);
+        }
+        if let (Some(reserved), Some(_)) = (self.format.reserved_sectors, self.format.align_bytes) {
+            return Misfit::Misaligned { reserved };
         }
         let advice = if self.free != Free::default() {
             "ask for less with --free, or leave something out of the source"

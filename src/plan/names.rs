@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::Path;
 
 use super::problem::Problem;
 use super::request::{Clash, InvalidNames, Names};
@@ -30,6 +31,8 @@ struct Candidate<'a> {
     id: NodeId,
     name: Cow<'a, str>,
     key: String,
+    /// Whether the name is ours, in place of one that FAT cannot hold.
+    made_up: bool,
 }
 
 impl<'a> Naming<'a> {
@@ -44,23 +47,24 @@ impl<'a> Naming<'a> {
         }
         let mut entries: Vec<Candidate<'a>> = Vec::new();
         for child in self.tree.children(directory) {
-            if let Some(name) = self.legal_name(child) {
+            if let Some((name, made_up)) = self.legal_name(child) {
                 self.warn_of(child, &name);
                 let key = name::clash_key(&name);
-                entries.push(Candidate { id: child, name, key });
+                entries.push(Candidate { id: child, name, key, made_up });
             }
         }
         self.settle_clashes(&mut entries);
         self.store(&entries)
     }
 
-    /// The name as text that FAT can hold; `None` if the entry is refused or left out.
-    fn legal_name(&mut self, child: NodeId) -> Option<Cow<'a, str>> {
+    /// The name as text that FAT can hold, and whether we made it up; `None` if the entry is left
+    /// out. An entry that is refused keeps a place, so that what is wrong below it is told too.
+    fn legal_name(&mut self, child: NodeId) -> Option<(Cow<'a, str>, bool)> {
         let bytes = self.tree.name(child);
         let text = std::str::from_utf8(bytes);
         let fault = match text {
             Ok(text) => match name::check(text) {
-                Ok(()) => return Some(text.into()),
+                Ok(()) => return Some((text.into(), false)),
                 Err(fault) => Some(fault),
             },
             Err(_) => None,
@@ -73,8 +77,7 @@ impl<'a> Naming<'a> {
                     Some(fault) => Problem::Name { path: path(), fault },
                     None => Problem::NotUnicode(path()),
                 });
-                self.leave_out(child);
-                None
+                Some((replacement(bytes).into(), true))
             }
             InvalidNames::Skip => {
                 let text = format!("{}: left out: {}", printable::path(&path()), why());
@@ -92,7 +95,7 @@ impl<'a> Naming<'a> {
                 );
                 self.notices.push(Notice { kind: NoticeKind::NameReplaced, text });
                 self.changed.insert(child, new.clone());
-                Some(new.into())
+                Some((new.into(), true))
             }
         }
     }
@@ -117,45 +120,53 @@ impl<'a> Naming<'a> {
 
     fn settle_clashes(&mut self, entries: &mut Vec<Candidate<'_>>) {
         let mut holders: HashMap<String, NodeId> = HashMap::with_capacity(entries.len());
-        let mut losers: Vec<(usize, NodeId)> = Vec::new();
+        let mut losers: Vec<usize> = Vec::new();
         let mut next_numbers: HashMap<String, u32> = HashMap::new();
-        for (index, entry) in entries.iter().enumerate() {
-            match holders.entry(entry.key.clone()) {
-                Entry::Vacant(place) => {
-                    place.insert(entry.id);
-                }
-                Entry::Occupied(mut place) => {
-                    let holder = *place.get();
-                    if self.is_link_to(entry.id, holder) {
-                        self.fold(entry.id, holder);
-                    } else if self.is_link_to(holder, entry.id) {
-                        self.fold(holder, entry.id);
+        // Names that the source has come before those that we made up.
+        let invalid = self.policy.invalid;
+        let refused = |entry: &Candidate<'_>| entry.made_up && invalid == InvalidNames::Error;
+        for made_up in [false, true] {
+            let of_kind =
+                |(_, entry): &(usize, &Candidate<'_>)| entry.made_up == made_up && !refused(entry);
+            for (index, entry) in entries.iter().enumerate().filter(of_kind) {
+                match holders.entry(entry.key.clone()) {
+                    Entry::Vacant(place) => {
                         place.insert(entry.id);
-                    } else {
-                        losers.push((index, holder));
+                    }
+                    Entry::Occupied(mut place) => {
+                        let holder = *place.get();
+                        if self.is_link_to(entry.id, holder) {
+                            self.fold(entry.id, holder);
+                        } else if self.is_link_to(holder, entry.id) {
+                            self.fold(holder, entry.id);
+                            place.insert(entry.id);
+                        } else {
+                            losers.push(index);
+                        }
                     }
                 }
             }
         }
-        for (index, holder) in losers {
+        for index in losers {
             let Some(entry) = entries.get_mut(index) else { continue };
+            let Some(holder) = holders.get(&entry.key).copied() else { continue };
             let path = self.tree.listed_path(entry.id);
             let other = self.tree.listed_path(holder);
-            let (shown, shown_other) = (printable::path(&path), printable::path(&other));
+            let stored_as = entry.made_up.then(|| entry.name.to_string());
+            let why = same_name(stored_as.as_deref(), &other);
+            let shown = printable::path(&path);
             match self.policy.clash {
-                Clash::Error => self.problems.push(Problem::Clash { path, other }),
+                Clash::Error => self.problems.push(Problem::Clash { path, why }),
                 Clash::Skip => {
-                    let text = format!("{shown}: left out: same name as {shown_other} for FAT");
+                    let text = format!("{shown}: left out: {why}");
                     self.notices.push(Notice { kind: NoticeKind::ClashSkipped, text });
                     self.leave_out(entry.id);
                 }
                 Clash::Rename => {
                     let next = next_numbers.entry(entry.key.clone()).or_insert(2);
                     let (new, key) = unused_name(&entry.name, &holders, next);
-                    let text = format!(
-                        "{shown}: stored as {}: same name as {shown_other} for FAT",
-                        printable::bytes(new.as_bytes())
-                    );
+                    let stored = printable::bytes(new.as_bytes());
+                    let text = format!("{shown}: stored as {stored}: {why}");
                     self.notices.push(Notice { kind: NoticeKind::ClashRenamed, text });
                     holders.insert(key.clone(), entry.id);
                     self.changed.insert(entry.id, new.clone());
@@ -172,6 +183,9 @@ impl<'a> Naming<'a> {
         let (link, other) = (self.tree.node(link), self.tree.node(other));
         link.through_link
             && !other.through_link
+            // With several sources each may hold what the other does not.
+            && !link.merged
+            && !other.merged
             && link.identity == other.identity
             && link.is_directory() == other.is_directory()
     }
@@ -226,6 +240,20 @@ impl<'a> Naming<'a> {
 
     fn is_left_out(&self, id: NodeId) -> bool {
         self.placed.get(id.index()).is_some_and(|placed| placed.left_out)
+    }
+}
+
+/// Why an entry cannot have the name that it has, or that we made up for it.
+fn same_name(stored_as: Option<&str>, other: &Path) -> String {
+    let other = printable::path(other);
+    match stored_as {
+        None => {
+            format!("has the same name as {other} for FAT, which ignores case and normalisation")
+        }
+        Some(name) => {
+            let name = printable::bytes(name.as_bytes());
+            format!("would be stored as {name}, the name of {other} for FAT")
+        }
     }
 }
 

@@ -23,6 +23,17 @@ pub enum Blame {
     Source,
 }
 
+impl Blame {
+    /// A name for programs; it stays as it is from version to version.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::CommandLine => "command line",
+            Self::Format => "format",
+            Self::Source => "source",
+        }
+    }
+}
+
 /// One reason why an image cannot be built.
 #[derive(Debug, Error)]
 pub enum Problem {
@@ -47,16 +58,12 @@ pub enum Problem {
     )]
     NotUnicode(PathBuf),
     /// Two names of one directory are one name to readers of FAT.
-    #[error(
-        "{}: has the same name as {} for FAT, which ignores case and normalisation; rename one, or use --clash rename or skip",
-        printable::path(path),
-        printable::path(other)
-    )]
+    #[error("{}: {why}; rename one, or use --clash rename or skip", printable::path(path))]
     Clash {
-        /// The later one in byte order.
+        /// The one that comes later.
         path: PathBuf,
-        /// The earlier one.
-        other: PathBuf,
+        /// Which other it meets, and how.
+        why: String,
     },
     /// A device name under `--windows-safe`.
     #[error("{}: Windows takes this name for a device; rename it, or leave out --windows-safe",

@@ -74,7 +74,7 @@ impl Search<'_> {
             ImageSize::Bytes(bytes) => self.fixed(bytes),
             ImageSize::Auto => self
                 .smallest_total()
-                .and_then(|total| self.choose(total))
+                .and_then(|total| self.choose_for_auto(total))
                 .map(|geometry| Chosen { geometry, floppy: None })
                 .ok_or_else(|| self.no_size()),
         }
@@ -155,7 +155,17 @@ impl Search<'_> {
 
     /// The layout that we prefer for a volume of `total_sectors`, whatever it has to hold.
     fn choose(&self, total_sectors: u32) -> Option<Geometry> {
-        let preferred = self.cluster_sizes_by_preference(total_sectors).into_iter();
+        self.choose_among(total_sectors, true)
+    }
+
+    /// The same for a size that is ours to choose: then no cluster is smaller than we prefer, unless
+    /// a type is asked for that would be large with such.
+    fn choose_for_auto(&self, total_sectors: u32) -> Option<Geometry> {
+        self.choose_among(total_sectors, self.format.kind.is_some())
+    }
+
+    fn choose_among(&self, total_sectors: u32, smaller_too: bool) -> Option<Geometry> {
+        let preferred = self.cluster_sizes_by_preference(total_sectors, smaller_too).into_iter();
         preferred
             .flat_map(|cluster_bytes| self.kinds().iter().map(move |kind| (*kind, cluster_bytes)))
             .find_map(|(kind, cluster_bytes)| self.lay_out(kind, cluster_bytes, total_sectors).ok())
@@ -173,8 +183,8 @@ impl Search<'_> {
         }
     }
 
-    /// The preferred cluster for the size and larger ones, then smaller ones.
-    fn cluster_sizes_by_preference(&self, total_sectors: u32) -> Vec<u32> {
+    /// The preferred cluster for the size and larger ones, then, if they may be, smaller ones.
+    fn cluster_sizes_by_preference(&self, total_sectors: u32, smaller_too: bool) -> Vec<u32> {
         if let Some(cluster_bytes) = self.format.cluster_bytes {
             return vec![cluster_bytes];
         }
@@ -187,9 +197,12 @@ impl Search<'_> {
         };
         // Over 8 TiB there is no FAT32 with clusters of 32 KiB.
         let most = if bytes > 8192 * GIB { MAX_CLUSTER_BYTES } else { ADVISED_CLUSTER_BYTES };
-        let up = doublings(preferred, most);
-        let down = doublings(u32::from(self.format.sector_bytes), preferred / 2);
-        up.chain(down.collect::<Vec<_>>().into_iter().rev()).collect()
+        let mut sizes: Vec<u32> = doublings(preferred, most).collect();
+        if smaller_too {
+            let smaller = doublings(u32::from(self.format.sector_bytes), preferred / 2);
+            sizes.extend(smaller.collect::<Vec<_>>().into_iter().rev());
+        }
+        sizes
     }
 
     /// One type with one cluster size, cluster 2 on its boundary, if every reader accepts it.
@@ -335,7 +348,9 @@ impl Search<'_> {
             // A pad can swallow a few sectors of the estimate.
             (0..4)
                 .filter_map(|step| u32::try_from(first + step * u64::from(AUTO_SECTORS)).ok())
-                .find(|total| self.choose(*total).is_some_and(|geometry| self.fits(&geometry, 1)))
+                .find(|total| {
+                    self.choose_for_auto(*total).is_some_and(|geometry| self.fits(&geometry, 1))
+                })
         };
         proposals.into_iter().filter_map(from).min()
     }
@@ -353,7 +368,7 @@ impl Search<'_> {
         }
     }
 
-    /// Sectors of a volume of `count` clusters.
+    /// Sectors that a volume of `count` clusters takes, or a few more: an estimate to search from.
     pub(super) fn total_for(&self, kind: FatKind, cluster_bytes: u32, count: u64) -> Option<u64> {
         let shape = self.shape(kind, cluster_bytes, 0).ok()?;
         let fats = u64::from(shape.fat_count).checked_mul(fat_sectors(

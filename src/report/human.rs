@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use humansize::{BINARY, format_size};
 
-use super::{Report, region_name};
+use super::{Report, region_name, volume_id_text};
 use crate::event::{Notice, NoticeKind};
 use crate::plan::Plan;
 use crate::printable;
@@ -104,7 +104,7 @@ fn volume_line(plan: &Plan) -> String {
     if let Some(label) = &facts.label {
         let _ = write!(line, ", label {label}");
     }
-    let _ = write!(line, ", volume id {}", volume_id(facts.volume_id));
+    let _ = write!(line, ", volume id {}", volume_id_text(facts.volume_id));
     line
 }
 
@@ -134,9 +134,4 @@ fn duration(elapsed: Duration) -> String {
         seconds if seconds < 1.0 => format!("{:.0} ms", seconds * 1000.0),
         seconds => format!("{seconds:.1} s"),
     }
-}
-
-/// A serial number as it is usually shown.
-pub(super) fn volume_id(id: u32) -> String {
-    format!("{:04X}-{:04X}", id >> 16, id & 0xFFFF)
 }

@@ -3,9 +3,9 @@
 
 use serde::Serialize;
 
-use super::{Report, region_name};
+use super::{Report, region_name, volume_id_text};
 use crate::event::Notice;
-use crate::plan::{Blame, Problems, Remedy};
+use crate::plan::{Problems, Remedy};
 use crate::verify::Findings;
 
 /// The document's version.
@@ -24,6 +24,9 @@ struct Document<'a> {
     written: Option<WrittenFacts>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<ProblemFacts>,
+    /// How many there are, where not all are told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem_count: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -126,7 +129,7 @@ pub fn success(report: &Report) -> String {
 /// The document of a build that was refused before anything was written.
 pub fn refusal(problems: &Problems) -> String {
     let fact = |problem: &crate::plan::Problem| ProblemFacts {
-        blame: blame_name(problem.blame()),
+        blame: problem.blame().id(),
         flag: problem.remedy().map(Remedy::flag),
         text: problem.to_string(),
     };
@@ -144,7 +147,8 @@ pub fn wrong(findings: &Findings) -> String {
         .iter()
         .map(|finding| ProblemFacts { blame: "image", flag: None, text: finding.to_string() })
         .collect();
-    render(&Document { status: "wrong", problems, ..empty() })
+    let problem_count = Some(findings.count());
+    render(&Document { status: "wrong", problems, problem_count, ..empty() })
 }
 
 /// The document of a build that failed otherwise; `blame` as in a refusal, or `system`.
@@ -162,6 +166,7 @@ fn empty() -> Document<'static> {
         image: None,
         written: None,
         problems: Vec::new(),
+        problem_count: None,
     }
 }
 
@@ -170,14 +175,6 @@ fn render(document: &Document<'_>) -> String {
     let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
     text.push('\n');
     text
-}
-
-fn blame_name(blame: Blame) -> &'static str {
-    match blame {
-        Blame::CommandLine => "command line",
-        Blame::Format => "format",
-        Blame::Source => "source",
-    }
 }
 
 fn image_facts(report: &Report) -> ImageFacts {
@@ -233,6 +230,6 @@ fn volume_facts(report: &Report) -> VolumeFacts {
         heads: facts.heads,
         sectors_per_track: facts.sectors_per_track,
         label: facts.label.map(|label| label.to_string()),
-        volume_id: super::human::volume_id(facts.volume_id),
+        volume_id: volume_id_text(facts.volume_id),
     }
 }

@@ -113,3 +113,8 @@ pub(crate) fn region_name(region: Region) -> String {
         Region::Free => "free".to_owned(),
     }
 }
+
+/// A serial number as it is usually shown.
+pub(crate) fn volume_id_text(id: u32) -> String {
+    format!("{:04X}-{:04X}", id >> 16, id & 0xFFFF)
+}

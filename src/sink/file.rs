@@ -61,7 +61,8 @@ impl NewFile {
         &self.file
     }
 
-    /// Nothing is to be written any more.
+    /// Nothing is to be written any more: with `--sync` the bytes are on the disk then, before an
+    /// old image gives way to them.
     pub(super) fn complete(&self) -> Result<(), OutputError> {
         if self.output.sync {
             self.file.sync_all().map_err(|error| self.output.error(error))?;
@@ -69,13 +70,18 @@ impl NewFile {
         Ok(())
     }
 
-    /// Gives the file its name, in one step for whoever looks.
+    /// Gives the file its name, in one step for whoever looks; with `--sync` the name is on the
+    /// disk too then.
     pub(super) fn publish(self) -> Result<(), OutputError> {
         let published = match self.temporary {
             Some(temporary) => temporary.persist(&self.path).map_err(|error| error.error),
             None => publish_unnamed(&self.file, &self.path),
         };
-        published.map_err(|error| self.output.error(error))
+        let sync = self.output.sync;
+        let done = published.and_then(|()| {
+            if sync { File::open(directory_of(&self.path))?.sync_all() } else { Ok(()) }
+        });
+        done.map_err(|error| self.output.error(error))
     }
 }
 

@@ -86,7 +86,7 @@ pub struct Opener<'a> {
 /// The directory whose files are being opened, see [`Tree::folder_key`].
 #[derive(Debug)]
 struct Folder {
-    key: Option<(NodeId, u32)>,
+    key: (NodeId, u32),
     descriptor: OwnedFd,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Opener<'a> {
         };
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let key = self.tree.folder_key(id);
-        if let Some(folder) = self.folder.as_ref().filter(|held| key.is_some() && held.key == key) {
+        if let Some(folder) = self.folder.as_ref().filter(|held| Some(held.key) == key) {
             let name = os_name(self.tree.name(id));
             let opened = openat(&folder.descriptor, name, flags, Mode::empty());
             return opened.map(File::from).map_err(error);
@@ -166,7 +166,9 @@ impl<'a> Opener<'a> {
         let location = self.tree.location(id).ok_or(Errno::NOENT).map_err(error)?;
         let descriptor = open_folder(location.root, &location.folder).map_err(error)?;
         let opened = openat(&descriptor, location.name, flags, Mode::empty());
-        self.folder = Some(Folder { key, descriptor });
+        if let Some(key) = key {
+            self.folder = Some(Folder { key, descriptor });
+        }
         opened.map(File::from).map_err(error)
     }
 }

@@ -101,9 +101,11 @@ impl GrowingTree {
         &self.nodes[id.index()]
     }
 
-    /// Gives the root or a merged directory the identity of the source that came last.
-    pub(super) fn set_identity(&mut self, id: NodeId, identity: Identity) {
-        self.nodes[id.index()].identity = identity;
+    /// Lays one more directory over `id`; it has the identity of the last one then.
+    pub(super) fn merge_directory(&mut self, id: NodeId, identity: Identity) {
+        let node = &mut self.nodes[id.index()];
+        node.identity = identity;
+        node.merged = true;
     }
 
     /// Whether `directory` is one of those that `inside` lies in, or is it.
@@ -111,8 +113,7 @@ impl GrowingTree {
         let mut at = inside;
         loop {
             let node = self.node(at);
-            let identity = &node.identity;
-            if (identity.device, identity.inode) == (directory.device, directory.inode) {
+            if node.identity.is_of(directory) {
                 return true;
             }
             if at == NodeId::ROOT {
@@ -145,8 +146,7 @@ impl GrowingTree {
         };
         match (self.node(earlier).is_directory(), found.file) {
             (true, None) => {
-                self.set_identity(earlier, found.identity);
-                self.nodes[earlier.index()].merged = true;
+                self.merge_directory(earlier, found.identity);
                 Landing::Met(earlier)
             }
             (false, Some(_)) if overlay => {

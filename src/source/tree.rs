@@ -84,7 +84,7 @@ pub struct Node {
     /// Whether a symbolic link led to it.
     pub through_link: bool,
     /// Whether several sources brought the directory; its identity is the last one's then.
-    pub(super) merged: bool,
+    pub merged: bool,
     /// What it was when scanned.
     pub identity: Identity,
     /// File or directory.

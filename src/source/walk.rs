@@ -41,6 +41,7 @@ struct Opened {
     path: PathBuf,
     depth: usize,
     identity: Identity,
+    confirmed: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -84,7 +85,7 @@ impl<'a> Walk<'a> {
             let Some(node) = self.destination(&place.destination, identity, path) else {
                 return Ok(());
             };
-            self.tree.set_identity(node, identity);
+            self.tree.merge_directory(node, identity);
             let root = Arc::from(path.as_path());
             return self.walk(Pending { path: path.clone(), node, root, identity });
         }
@@ -147,7 +148,7 @@ impl<'a> Walk<'a> {
             let under = |base: &Path| Origin::Under { root: Arc::clone(&root), base: base.into() };
             let origin = self.tree.add_origin(under(&path));
             let mut above = vec![(node, origin)];
-            let mut opened = Opened { path: path.clone(), depth: 0, identity };
+            let mut opened = Opened { path: path.clone(), depth: 0, identity, confirmed: false };
             let mut entries = WalkDir::new(path).min_depth(1).sort_by_file_name().into_iter();
             while let Some(entry) = entries.next() {
                 if self.watch.must_stop() {
@@ -162,10 +163,13 @@ impl<'a> Walk<'a> {
                         continue;
                     }
                 };
-                if entry.depth() == opened.depth + 1 && !self.is_still(&opened, &root) {
-                    // What was read may have been another directory, even one outside.
-                    entries.skip_current_dir();
-                    continue;
+                if entry.depth() == opened.depth + 1 && !opened.confirmed {
+                    if !self.is_still(&opened, &root) {
+                        // What was read may have been another directory, even one outside.
+                        entries.skip_current_dir();
+                        continue;
+                    }
+                    opened.confirmed = true;
                 }
                 above.truncate(entry.depth());
                 let Some((parent, origin)) = above.last().copied() else { continue };
@@ -173,6 +177,9 @@ impl<'a> Walk<'a> {
                 if self.is_output(&entry) {
                     let text = "output of this build left out";
                     self.notice(NoticeKind::OutputLeftOut, entry.path(), text);
+                    if entry.file_type().is_dir() {
+                        entries.skip_current_dir();
+                    }
                 } else if entry.file_type().is_symlink() {
                     pending.extend(self.link(&root, &entry, spot));
                 } else if entry.file_type().is_dir() {
@@ -191,6 +198,7 @@ impl<'a> Walk<'a> {
                             path: entry.path().to_path_buf(),
                             depth: entry.depth(),
                             identity,
+                            confirmed: false,
                         };
                     }
                 } else {

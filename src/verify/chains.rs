@@ -1,9 +1,9 @@
 //! A FAT as runs of clusters, and who owns each. Knows no directory.
 
-use std::io;
-
 use super::bytes::ImageBytes;
 use super::finding::{Fault, Findings};
+use super::{VerifyError, stop_if_asked};
+use crate::event::Observer;
 use crate::fat::geometry::{FIRST_CLUSTER, Geometry};
 use crate::fat::kind::FatKind;
 use crate::fat::table::{Link, WINDOW_UNIT_BYTES, decode};
@@ -51,8 +51,9 @@ impl Chains {
         image: &(impl ImageBytes + ?Sized),
         geometry: &Geometry,
         media: u8,
+        watch: &dyn Observer,
         findings: &mut Findings,
-    ) -> io::Result<Option<Self>> {
+    ) -> Result<Option<Self>, VerifyError> {
         let mut building = Building::new(geometry, media);
         let mut first = vec![0; WINDOW];
         let mut other = vec![0; WINDOW];
@@ -60,6 +61,7 @@ impl Chains {
         let fat_bytes = geometry.fat_bytes();
         let mut at = 0;
         while at < fat_bytes {
+            stop_if_asked(watch)?;
             let len = usize::try_from(fat_bytes - at).unwrap_or(WINDOW).min(WINDOW);
             let (window, copy) = (&mut first[..len], &mut other[..len]);
             image.read_at(geometry.fat_at_byte(0) + at, window)?;

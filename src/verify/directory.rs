@@ -33,7 +33,7 @@ pub(super) struct Here<'a> {
 pub(super) struct Listing {
     pub(super) entries: Vec<Listed>,
     /// The label's record.
-    pub(super) label: Option<[u8; 11]>,
+    pub(super) label: Option<FoundEntry>,
     /// Records before the end.
     pub(super) records: u64,
 }
@@ -202,7 +202,8 @@ impl Reading<'_> {
         let clean = entry.attributes == Attributes::LABEL.bits()
             && entry.first_cluster == 0
             && entry.size_bytes == 0
-            && entry.case_bits == 0;
+            && entry.case_bits == 0
+            && entry.created_tens_of_ms == 0;
         if self.here.clusters.is_some() || index != 0 || !clean {
             return self.fault(Fault::StrayLabel);
         }
@@ -210,7 +211,7 @@ impl Reading<'_> {
             let DosTime { date, time } = entry.written;
             self.fault(Fault::Stamp { date, time });
         }
-        self.listing.label = Some(entry.name.bytes());
+        self.listing.label = Some(entry);
     }
 }
 

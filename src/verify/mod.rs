@@ -27,7 +27,9 @@ use thiserror::Error;
 pub use finding::{Fault, Finding, Findings};
 
 use crate::event::{Observer, Stage};
-use crate::fat::boot::{BOOT_SECTOR_BYTES, encode_reserved_area};
+use crate::fat::boot::encode_reserved_area;
+use crate::fat::geometry::Geometry;
+use crate::fat::time::DosTime;
 use crate::plan::Plan;
 use crate::source::content::ContentError;
 use bytes::ImageBytes;
@@ -85,10 +87,15 @@ pub fn run(
     watch: &dyn Observer,
 ) -> Result<(), VerifyError> {
     let mut findings = Findings::default();
-    if let Some(survey) = structure::check(file, &mut findings)? {
+    let length = file.length()?;
+    if length != plan.image_bytes() {
+        let (planned, found) = (plan.image_bytes().to_string(), length.to_string());
+        findings.add("image", Fault::NotAsPlanned { what: "length", planned, found });
+    }
+    if let Some(survey) = structure::check(file, watch, &mut findings)? {
         compare_figures(plan, &survey, &mut findings);
-        compare_boot_sector(plan, file, &mut findings)?;
-        check_free_area(plan, file, &mut findings)?;
+        compare_reserved_area(plan, file, &mut findings)?;
+        check_free_area(plan, file, watch, &mut findings)?;
         // The foreign reader is not asked about volumes that could lead it astray.
         if depth == Depth::Contents && findings.is_empty() {
             watch.stage(Stage::Verify { total_bytes: plan.totals().content_bytes });
@@ -102,46 +109,76 @@ pub fn run(
 fn compare_figures(plan: &Plan, survey: &Survey, findings: &mut Findings) {
     let boot = &survey.boot;
     let facts = plan.facts();
-    let planned_label = facts.label.map(|label| label.bytes());
     let totals = plan.totals();
     let mut differs = |what, planned: String, found: String| {
         if planned != found {
             findings.add("volume", Fault::NotAsPlanned { what, planned, found });
         }
     };
-    differs("layout", format!("{:?}", plan.geometry()), format!("{:?}", boot.geometry));
+    let layout = |geometry: &Geometry| {
+        let shape = geometry.shape();
+        format!(
+            "{} of {} sectors of {} bytes: {} reserved, {} FATs of {}, {} root entries, {} clusters of {} sectors",
+            shape.kind,
+            shape.total_sectors,
+            shape.bytes_per_sector,
+            shape.reserved_sectors,
+            shape.fat_count,
+            geometry.sectors_per_fat(),
+            shape.root_entries,
+            geometry.cluster_count(),
+            shape.sectors_per_cluster,
+        )
+    };
+    differs("layout", layout(plan.geometry()), layout(&boot.geometry));
     differs("volume id", format!("{:08X}", facts.volume_id), format!("{:08X}", boot.volume_id));
-    differs("label", format!("{planned_label:?}"), format!("{:?}", survey.label));
-    differs("media byte", facts.media.to_string(), boot.media.to_string());
+    differs("media byte", format!("{:02X}", facts.media), format!("{:02X}", boot.media));
     differs("hidden sectors", facts.hidden_sectors.to_string(), boot.hidden_sectors.to_string());
     differs("number of files", totals.files.to_string(), survey.files.to_string());
-    differs(
-        "number of directories",
-        totals.directories.to_string(),
-        survey.directories.to_string(),
-    );
+    let directories = survey.directories.to_string();
+    differs("number of directories", totals.directories.to_string(), directories);
     differs("clusters in use", totals.used_clusters.to_string(), survey.used_clusters.to_string());
+    let label = |name: [u8; 11], written: DosTime, created: DosTime, accessed_date: u16| {
+        let name = String::from_utf8_lossy(&name).into_owned();
+        format!("{name:?} of {written:?}, {created:?}, {accessed_date}")
+    };
+    let stamp = plan.label_stamp();
+    let planned = facts.label.map(|planned| label(planned.bytes(), stamp, stamp, stamp.date));
+    let found = survey
+        .label
+        .map(|found| label(found.name.bytes(), found.written, found.created, found.accessed_date));
+    let or_none = |label: Option<String>| label.unwrap_or_else(|| "none".to_owned());
+    differs("label", or_none(planned), or_none(found));
 }
 
-/// Names, code and jump, which no reader of the volume looks at.
-fn compare_boot_sector(plan: &Plan, file: &File, findings: &mut Findings) -> io::Result<()> {
-    let planned = encode_reserved_area(plan.geometry(), plan.facts(), plan.free_clusters());
-    let mut found = [0; BOOT_SECTOR_BYTES];
+/// The reserved area byte for byte: names, code, jump, and what lies in no field.
+fn compare_reserved_area(plan: &Plan, file: &File, findings: &mut Findings) -> io::Result<()> {
+    let mut planned = encode_reserved_area(plan.geometry(), plan.facts(), plan.free_clusters());
+    // At most 65535 sectors of 4096 bytes.
+    planned.resize(plan.geometry().reserved_bytes() as usize, 0);
+    let mut found = vec![0; planned.len()];
     file.read_at(0, &mut found)?;
-    if let Some(byte) = planned.iter().zip(&found).position(|(planned, found)| planned != found) {
-        let (planned, found) = (planned[byte].to_string(), found[byte].to_string());
-        let what = "a byte of the boot sector";
-        findings.add("boot sector", Fault::NotAsPlanned { what, planned, found });
+    let differing = planned.iter().zip(&found).position(|(planned, found)| planned != found);
+    if let Some(at) = differing {
+        let hex = |byte: u8| format!("{byte:02X} at byte {at}");
+        let (planned, found) = (hex(planned[at]), hex(found[at]));
+        findings.add("reserved area", Fault::NotAsPlanned { what: "content", planned, found });
     }
     Ok(())
 }
 
 /// Nothing but zeros behind the last cluster in use.
-fn check_free_area(plan: &Plan, file: &File, findings: &mut Findings) -> io::Result<()> {
+fn check_free_area(
+    plan: &Plan,
+    file: &File,
+    watch: &dyn Observer,
+    findings: &mut Findings,
+) -> Result<(), VerifyError> {
     let geometry = plan.geometry();
     let mut at = geometry.cluster_at_byte(2 + plan.totals().used_clusters);
     let mut buffer = vec![0; 1 << 20];
     while let Some(data_at) = file.next_data(at)?.filter(|at| *at < plan.image_bytes()) {
+        stop_if_asked(watch)?;
         let left = plan.image_bytes() - data_at;
         let piece = &mut buffer[..usize::try_from(left).unwrap_or(usize::MAX).min(1 << 20)];
         file.read_at(data_at, piece)?;
@@ -152,4 +189,8 @@ fn check_free_area(plan: &Plan, file: &File, findings: &mut Findings) -> io::Res
         at = data_at + piece.len() as u64;
     }
     Ok(())
+}
+
+fn stop_if_asked(watch: &dyn Observer) -> Result<(), VerifyError> {
+    if watch.must_stop() { Err(VerifyError::Stopped) } else { Ok(()) }
 }

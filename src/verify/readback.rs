@@ -28,7 +28,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 
 /// Two lines in which the crate doubts what is legal and common: reserved sectors for alignment,
 /// and clusters of 64 KiB, which are made only if asked for.
-const NO_WARNINGS: &str = "fs compatibility:";
+const HARMLESS_WARNING: &str = "fs compatibility:";
 
 type Device<'a> = StreamSlice<Window<'a>>;
 
@@ -50,7 +50,7 @@ pub fn compare(
 ) -> Result<(), VerifyError> {
     let done =
         warnings::collect(|| catch_unwind(AssertUnwindSafe(|| walk(plan, file, watch, findings))));
-    for warning in done.warnings.iter().filter(|warning| !warning.starts_with(NO_WARNINGS)) {
+    for warning in done.warnings.iter().filter(|warning| !warning.starts_with(HARMLESS_WARNING)) {
         findings.add("volume", Fault::ForeignReader(warning.clone()));
     }
     match done.value {
@@ -208,6 +208,8 @@ impl Comparison<'_> {
         let stamp = (stamp.date, stamp.time);
         self.expect(path, "time of writing", stamp, encoded(entry.modified()));
         self.expect(path, "time of creation", stamp, encoded(entry.created()));
+        let created = entry.created().time;
+        self.expect(path, "fine time of creation", (0, 0), (created.sec % 2, created.millis));
         self.expect(path, "date of access", stamp.0, encoded_date(entry.accessed()));
     }
 

@@ -7,19 +7,21 @@ use super::bytes::ImageBytes;
 use super::chains::{Chains, Stretch};
 use super::directory::{self, Here, Listed, Listing};
 use super::finding::{Fault, Findings};
+use super::{VerifyError, stop_if_asked};
+use crate::event::Observer;
 use crate::fat::boot::{BACKUP_BOOT_SECTOR, BOOT_SECTOR_BYTES, FSINFO_SECTOR};
 use crate::fat::geometry::Geometry;
 use crate::fat::kind::FatKind;
 use crate::fat::mount::{FoundBootSector, decode_boot_sector, decode_fsinfo};
-use crate::fat::record::{MAX_RECORDS, RECORD_BYTES};
+use crate::fat::record::{FoundEntry, MAX_RECORDS, RECORD_BYTES};
 
 /// What a volume turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
     /// The boot sector.
     pub boot: FoundBootSector,
-    /// The label in the root directory.
-    pub label: Option<[u8; 11]>,
+    /// The label's record in the root directory.
+    pub label: Option<FoundEntry>,
     /// Files.
     pub files: u64,
     /// Directories, the root not counted.
@@ -32,11 +34,12 @@ pub struct Survey {
 /// are findings.
 ///
 /// # Errors
-/// When the image cannot be read.
+/// When the image cannot be read, or `watch` asks to stop.
 pub fn check(
     image: &(impl ImageBytes + ?Sized),
+    watch: &dyn Observer,
     findings: &mut Findings,
-) -> io::Result<Option<Survey>> {
+) -> Result<Option<Survey>, VerifyError> {
     let image_bytes = image.length()?;
     let mut sector = [0; BOOT_SECTOR_BYTES];
     if image_bytes < sector.len() as u64 {
@@ -59,14 +62,14 @@ pub fn check(
     }
     check_fields(&boot, findings);
     check_reserved_area(image, &boot, findings)?;
-    let Some(chains) = Chains::read(image, &boot.geometry, boot.media, findings)? else {
+    let Some(chains) = Chains::read(image, &boot.geometry, boot.media, watch, findings)? else {
         return Ok(None);
     };
     check_fsinfo(image, &boot, &chains, findings)?;
     let used_clusters = boot.geometry.cluster_count() - chains.free_count;
     let geometry = boot.geometry;
     let mut survey = Survey { boot, label: None, files: 0, directories: 0, used_clusters };
-    let mut walk = Walk { image, geometry, chains, findings, survey: &mut survey };
+    let mut walk = Walk { image, watch, geometry, chains, findings, survey: &mut survey };
     walk.run()?;
     let lost = walk.chains.lost();
     if let Some((count, first)) = lost {
@@ -74,8 +77,9 @@ pub fn check(
     }
     let in_boot = survey.boot.label;
     let unlabelled = in_boot == *b"NO NAME    ";
-    if survey.label != if unlabelled { None } else { Some(in_boot) } {
-        findings.add("label", Fault::Label { boot: in_boot, root: survey.label });
+    let in_root = survey.label.map(|record| record.name.bytes());
+    if in_root != (!unlabelled).then_some(in_boot) {
+        findings.add("label", Fault::Label { boot: in_boot, root: in_root });
     }
     Ok(Some(survey))
 }
@@ -121,8 +125,8 @@ fn check_fields(boot: &FoundBootSector, findings: &mut Findings) {
     }
 }
 
-/// Backups, and zeros where nothing is. The boot sector behind its 512 bytes is not looked at on
-/// larger sectors: boot code may stand there.
+/// Backups, and zeros where nothing is. Sector 0 behind its 512 bytes is for those to judge who know
+/// what boot code was meant.
 fn check_reserved_area(
     image: &(impl ImageBytes + ?Sized),
     boot: &FoundBootSector,
@@ -211,6 +215,7 @@ struct Pending {
 
 struct Walk<'a, I: ?Sized> {
     image: &'a I,
+    watch: &'a dyn Observer,
     geometry: Geometry,
     chains: Chains,
     findings: &'a mut Findings,
@@ -219,12 +224,13 @@ struct Walk<'a, I: ?Sized> {
 
 impl<I: ImageBytes + ?Sized> Walk<'_, I> {
     /// Reads every directory once: each owns a chain of its own, or it is not read.
-    fn run(&mut self) -> io::Result<()> {
+    fn run(&mut self) -> Result<(), VerifyError> {
         let mut pending = Vec::new();
         let root = self.root()?;
         self.survey.label = root.label;
         self.take_entries(root.entries, "", 0, &mut pending);
         while let Some(next) = pending.pop() {
+            stop_if_asked(self.watch)?;
             let bytes = self.directory_bytes(&next)?;
             let here = Here {
                 path: &next.path,

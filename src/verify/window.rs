@@ -101,7 +101,10 @@ impl<'a> Window<'a> {
         let mut bytes = std::mem::take(&mut self.pages[place].bytes);
         let start = index * PAGE_BYTES;
         bytes.resize((self.len - start).min(PAGE_BYTES) as usize, 0);
-        self.file.read_exact_at(&mut bytes, start)?;
+        if let Err(error) = self.file.read_exact_at(&mut bytes, start) {
+            self.pages.swap_remove(place);
+            return Err(error);
+        }
         self.pages[place] = Page { index, bytes, used_at: self.clock };
         Ok(place)
     }
