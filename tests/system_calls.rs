@@ -119,3 +119,51 @@ fn a_special_file_is_not_opened() {
 fn opens(log: &Path, name: &str) -> bool {
     fs::read_to_string(log).unwrap().lines().any(|line| line.contains(&format!("\"{name}\"")))
 }
+
+/// File systems that know no unnamed files: the call is made to fail.
+#[test]
+fn without_unnamed_files_a_named_one_takes_their_place_and_is_not_left() {
+    let Some(strace) = Tool::find("strace") else { return };
+    let folder = scratch();
+    let tree = TreeBuilder::new(folder.path().join("source"));
+    tree.filled("file", 100_000).settle();
+    let target = folder.path().join("target");
+    fs::create_dir(&target).unwrap();
+    let image = target.join("image");
+    let names = || {
+        let entries = fs::read_dir(&target).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
+    };
+    let build = |flags: &[&str], old: bool| {
+        let _ = fs::remove_file(&image);
+        if old {
+            fs::write(&image, "old image").unwrap();
+        }
+        let log = folder.path().join("log");
+        let mut command = strace.command();
+        command.args(["-f", "-o"]).arg(&log).arg("-P").arg(&target);
+        command.args(["-e", "trace=openat,open", "-e", "inject=openat,open:error=EOPNOTSUPP"]);
+        command.arg(env!("CARGO_BIN_EXE_mkfatimg")).arg("--from").arg(tree.root());
+        let status = command.args(flags).arg("-q").arg(&image).status().unwrap();
+        let log = fs::read_to_string(log).unwrap();
+        assert!(log.contains("O_TMPFILE") && log.contains("(INJECTED)"), "{log}");
+        status.code()
+    };
+    for old in [false, true] {
+        assert_eq!(build(&[], old), Some(0));
+        assert_eq!(names(), ["image"]);
+        let expect = Expect { source: Some(tree.root().to_path_buf()), ..Expect::default() };
+        assert_sound(&image, &expect);
+    }
+    // Something fails after the file was made: it is removed, and the old image stays.
+    let limited = "ulimit -f 20; exec \"$0\" \"$@\"";
+    fs::write(&image, "old image").unwrap();
+    let mut command = strace.command();
+    command.args(["-f", "-o"]).arg(folder.path().join("log")).arg("-P").arg(&target);
+    command.args(["-e", "trace=openat,open", "-e", "inject=openat,open:error=EOPNOTSUPP"]);
+    command.args(["sh", "-c", limited]).arg(env!("CARGO_BIN_EXE_mkfatimg"));
+    command.arg("--from").arg(tree.root()).args(["-q", "--size", "1M"]).arg(&image);
+    assert_eq!(command.output().unwrap().status.code(), Some(1));
+    assert_eq!(names(), ["image"]);
+    assert_eq!(fs::read(&image).unwrap(), b"old image");
+}

@@ -6,15 +6,18 @@
 //! | [`request`] | nothing: it is what is wanted |
 //! | `names` | the name under which each entry is stored |
 //! | `times` | its stamp |
-//! | `demand`, `size`, `floppy` | the volume: type, cluster, sectors |
+//! | `count`, `demand` | how much there is, and whether any of it is too much |
+//! | `size`, `floppy`, `smallest` | the volume: type, cluster, sectors |
 //! | [`misfit`], [`problem`], `advice` | what to say when there is none |
 //! | `alloc` | where everything lies |
+//! | `tell` | nothing: it is what the user should know of the decisions |
 //! | `chs`, `identity` | fields that old boot code reads; the serial number |
 #![deny(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::indexing_slicing)]
 
 mod advice;
 mod alloc;
 mod chs;
+mod count;
 mod demand;
 mod floppy;
 mod identity;
@@ -23,30 +26,30 @@ mod names;
 pub mod problem;
 pub mod request;
 mod size;
+mod smallest;
+mod tell;
 mod times;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+pub use count::Totals;
 pub use problem::{Blame, Problem, Problems, Remedy};
 pub use request::Request;
 
-use crate::event::{Notice, NoticeKind};
+use crate::event::Notice;
 use crate::fat::boot::{BootFacts, FreeClusters};
 use crate::fat::geometry::{FIRST_CLUSTER, Geometry};
 use crate::fat::kind::FatKind;
-use crate::fat::record::MAX_RECORDS;
 use crate::fat::short::ShortName;
 use crate::fat::table::Chains;
 use crate::fat::time::DosTime;
 use crate::source::{NodeId, Tree};
-use demand::Demand;
+use count::Count;
 use names::Naming;
 use request::Times;
 use size::{Chosen, Search};
 
-/// The largest file: its size is stored in 32 bits.
-const MAX_FILE_BYTES: u64 = u32::MAX as u64;
 const MEDIA_FIXED_DISK: u8 = 0xF8;
 
 /// What is decided of one node.
@@ -76,23 +79,6 @@ pub struct StoredName {
     pub long_parts: u8,
 }
 
-/// Sums over everything that is stored.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Files.
-    pub files: u64,
-    /// Directories, the root not counted.
-    pub directories: u64,
-    /// Bytes of all files.
-    pub content_bytes: u64,
-    /// Symbolic links that are stored as what they lead to.
-    pub links: u64,
-    /// Bytes of files that are stored because of a link.
-    pub linked_bytes: u64,
-    /// Clusters that something owns.
-    pub used_clusters: u32,
-}
-
 /// An image, decided to the last byte.
 #[derive(Debug)]
 pub struct Plan {
@@ -118,7 +104,6 @@ impl Plan {
         let mut notices = std::mem::take(&mut tree.notices);
         let mut placed = stamps(&tree, &request.times);
         let mut changed_names = HashMap::new();
-        let mut demand = Demand::default();
         let mut naming = Naming {
             tree: &tree,
             policy: request.names,
@@ -130,55 +115,9 @@ impl Plan {
         let records: Vec<u64> =
             tree.directories().iter().map(|directory| naming.name_children(*directory)).collect();
         let label = request.format.label;
-        let mut totals = Totals::default();
-        for (directory, named) in tree.directories().iter().zip(records) {
-            let root = *directory == NodeId::ROOT;
-            let own = if root { u64::from(label.is_some()) } else { 2 };
-            let records = named + own;
-            let Some(place) = placed.get_mut(directory.index()).filter(|place| !place.left_out)
-            else {
-                continue;
-            };
-            place.records = u32::try_from(records).unwrap_or(u32::MAX);
-            if records > MAX_RECORDS {
-                let path = match root {
-                    true => "root directory of the image".into(),
-                    false => tree.listed_path(*directory),
-                };
-                problems.push(Problem::DirectoryTooLarge { path, records });
-            }
-            if root {
-                demand.root_records = records;
-            } else {
-                demand.add_directory(records);
-                totals.directories += 1;
-            }
-        }
-        // Parents come before their children.
-        let mut through_link = vec![false; tree.len()];
-        for (id, place) in tree.ids().zip(&placed) {
-            let node = tree.node(id);
-            let parent = through_link.get(node.parent().index()).is_some_and(|linked| *linked);
-            if let Some(linked) = through_link.get_mut(id.index()) {
-                *linked = parent || node.through_link;
-                if *linked && !place.left_out {
-                    totals.links += u64::from(node.through_link);
-                    totals.linked_bytes = totals.linked_bytes.saturating_add(node.size_bytes());
-                }
-            }
-            if node.is_directory() || place.left_out {
-                continue;
-            }
-            let size_bytes = node.size_bytes();
-            if size_bytes > MAX_FILE_BYTES {
-                let path = tree.listed_path(id);
-                problems.push(Problem::FileTooLarge { path, size_bytes });
-                continue;
-            }
-            demand.add_file(size_bytes);
-            totals.files += 1;
-            totals.content_bytes = totals.content_bytes.saturating_add(size_bytes);
-        }
+        let labelled = label.is_some();
+        let Count { demand, mut totals } =
+            count::count(&tree, &mut placed, &records, labelled, &mut problems);
         let search = Search {
             format: &request.format,
             demand: &demand,
@@ -195,31 +134,12 @@ impl Plan {
         if !problems.is_empty() {
             return Err(Problems::new(problems));
         }
-        tell_clamped_times(&tree, &request.times, &placed, &mut notices);
-        if search.root_is_grown(&chosen) {
-            let entries = chosen.geometry.shape().root_entries;
-            let text = format!("root directory grown to {entries} entries to hold the tree");
-            notices.push(Notice { kind: NoticeKind::RootGrown, text });
-        }
-        if chosen.geometry.shape().total_sectors < size::WIDELY_READ_SECTORS {
-            let text = format!(
-                "FatFs, the driver of many small devices, mounts no volume of fewer than {} sectors",
-                size::WIDELY_READ_SECTORS
-            );
-            notices.push(Notice { kind: NoticeKind::FewSectors, text });
-        }
-        if let Some(wish) = label.filter(|wish| wish.made_capital) {
-            let text = format!("label made capital: {}", wish.label);
-            notices.push(Notice { kind: NoticeKind::LabelMadeCapital, text });
-        }
         let label_stamp = label_stamp(&placed);
         let last_clusters = alloc::allocate(&tree, &mut placed, &chosen.geometry);
         let last_used = last_clusters.last().copied().unwrap_or(FIRST_CLUSTER - 1);
         totals.used_clusters = last_used + 1 - FIRST_CLUSTER;
-        if totals.used_clusters == chosen.geometry.cluster_count() {
-            let text = "the tree fills the last cluster, which some boot ROMs cannot read".into();
-            notices.push(Notice { kind: NoticeKind::LastClusterUsed, text });
-        }
+        tell::clamped_times(&tree, &request.times, &placed, &mut notices);
+        tell::volume(&search, &chosen, totals.used_clusters, label, &mut notices);
         let mut plan = Self {
             facts: facts(request, &chosen),
             geometry: chosen.geometry,
@@ -344,16 +264,6 @@ fn stamps(tree: &Tree, times: &Times) -> Vec<Placed> {
         left_out: false,
     };
     tree.ids().map(placed).collect()
-}
-
-fn tell_clamped_times(tree: &Tree, times: &Times, placed: &[Placed], notices: &mut Vec<Notice>) {
-    for (id, place) in tree.ids().zip(placed).skip(1).filter(|(_, place)| !place.left_out) {
-        if times::stamp(&tree.node(id).identity, times).clamped {
-            let path = crate::printable::path(&tree.listed_path(id));
-            let text = format!("{path}: time moved to {}", place.stamp.year());
-            notices.push(Notice { kind: NoticeKind::TimeClamped, text });
-        }
-    }
 }
 
 /// The newest stamp of what is stored but for the root, whose own time is stored nowhere.

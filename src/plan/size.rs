@@ -1,17 +1,17 @@
-//! Which volume: type, cluster size and total sectors, for a given size or the smallest that
-//! holds the tree. Taste is here; arithmetic is in `fat::geometry`.
+//! Which volume: type and cluster size for a number of sectors. Taste is here; arithmetic is in
+//! `fat::geometry`.
 
 use super::demand::{Demand, MAX_CLUSTER_BYTES, MIN_CLUSTER_BYTES};
 use super::floppy::Floppy;
 use super::misfit::{Asked, Misfit};
 use super::request::{Format, Free, ImageSize};
 use crate::fat::boot::MIN_FAT32_RESERVED_SECTORS;
-use crate::fat::geometry::{Geometry, RECORD_BYTES, Shape, fat_sectors};
+use crate::fat::geometry::{Geometry, RECORD_BYTES, Shape};
 use crate::fat::kind::FatKind;
 use crate::units::{align_up, percent_of};
 
 /// Clusters of 4 KiB lie on the pages and blocks of whatever holds the image.
-const PREFERRED_CLUSTER_BYTES: u32 = 4096;
+pub(super) const PREFERRED_CLUSTER_BYTES: u32 = 4096;
 /// Larger clusters are against the specification's advice, so they are made on request, or where
 /// the volume could not exist otherwise.
 pub(super) const ADVISED_CLUSTER_BYTES: u32 = 32 << 10;
@@ -19,14 +19,10 @@ pub(super) const ADVISED_CLUSTER_BYTES: u32 = 32 << 10;
 const FAT32_RESERVED_SECTORS: u16 = 32;
 /// Records of a fixed root directory, unless the tree needs more: whole sectors of every size.
 const ROOT_ENTRIES: u16 = 512;
-/// An image whose size is ours to choose is a multiple of so many sectors.
-const AUTO_SECTORS: u32 = 32;
-/// FatFs, the driver of most microcontrollers, mounts no volume of fewer sectors.
-pub(super) const WIDELY_READ_SECTORS: u32 = 128;
 /// A type asked for by name is made possible by so many clusters' worth of reserved sectors:
 /// enough to bring a FAT16 of exactly 2 GiB inside its margin.
 const MAX_GIVEN_UP_CLUSTERS: u32 = 33;
-const GIB: u64 = 1 << 30;
+pub(super) const GIB: u64 = 1 << 30;
 
 /// A layout for the whole tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,13 +154,7 @@ impl Search<'_> {
         self.choose_among(total_sectors, true)
     }
 
-    /// The same for a size that is ours to choose: then no cluster is smaller than we prefer, unless
-    /// a type is asked for that would be large with such.
-    fn choose_for_auto(&self, total_sectors: u32) -> Option<Geometry> {
-        self.choose_among(total_sectors, self.format.kind.is_some())
-    }
-
-    fn choose_among(&self, total_sectors: u32, smaller_too: bool) -> Option<Geometry> {
+    pub(super) fn choose_among(&self, total_sectors: u32, smaller_too: bool) -> Option<Geometry> {
         let preferred = self.cluster_sizes_by_preference(total_sectors, smaller_too).into_iter();
         preferred
             .flat_map(|cluster_bytes| self.kinds().iter().map(move |kind| (*kind, cluster_bytes)))
@@ -230,7 +220,12 @@ impl Search<'_> {
         shape.solve().ok_or(Unfit::NoRoom)
     }
 
-    fn shape(&self, kind: FatKind, cluster_bytes: u32, total_sectors: u32) -> Result<Shape, Unfit> {
+    pub(super) fn shape(
+        &self,
+        kind: FatKind,
+        cluster_bytes: u32,
+        total_sectors: u32,
+    ) -> Result<Shape, Unfit> {
         let fat32 = kind == FatKind::Fat32;
         let usual = if fat32 { FAT32_RESERVED_SECTORS } else { 1 };
         let reserved_sectors = self.format.reserved_sectors.unwrap_or(usual);
@@ -316,73 +311,11 @@ impl Search<'_> {
     }
 
     /// Whether the tree, the room asked for and `spare` clusters fit.
-    fn fits(&self, geometry: &Geometry, spare: u64) -> bool {
+    pub(super) fn fits(&self, geometry: &Geometry, spare: u64) -> bool {
         let count = u64::from(geometry.cluster_count());
         let used = self.demand.clusters(geometry.kind(), geometry.cluster_bytes());
         let free = self.free_clusters(geometry.cluster_bytes(), count);
         used.saturating_add(free).saturating_add(spare) <= count
-    }
-
-    /// The fewest sectors, a multiple of 32, whose preferred layout holds the tree with a cluster
-    /// to spare at the end.
-    ///
-    /// The layout follows from the size and the size from the layout. So every type and cluster
-    /// size proposes the size at which it would hold the tree, and every place where the
-    /// preference changes proposes itself; the least proposal that holds is it.
-    pub(super) fn smallest_total(&self) -> Option<u32> {
-        let mut proposals: Vec<u64> = [8, 16, 32, 8192]
-            .into_iter()
-            .map(|gib| gib * GIB / self.sector_bytes() + u64::from(AUTO_SECTORS))
-            .collect();
-        for cluster_bytes in self.all_cluster_sizes() {
-            for kind in self.kinds() {
-                let safe = kind.safe_cluster_counts();
-                let needed = self.least_count(*kind, cluster_bytes).max(u64::from(*safe.start()));
-                proposals.extend(self.total_for(*kind, cluster_bytes, needed));
-                proposals.extend(self.total_for(*kind, cluster_bytes, u64::from(*safe.end()) + 1));
-            }
-        }
-        let from = |proposal: u64| {
-            let least = proposal.max(u64::from(WIDELY_READ_SECTORS));
-            let first = least.next_multiple_of(u64::from(AUTO_SECTORS));
-            // A pad can swallow a few sectors of the estimate.
-            (0..4)
-                .filter_map(|step| u32::try_from(first + step * u64::from(AUTO_SECTORS)).ok())
-                .find(|total| {
-                    self.choose_for_auto(*total).is_some_and(|geometry| self.fits(&geometry, 1))
-                })
-        };
-        proposals.into_iter().filter_map(from).min()
-    }
-
-    /// The fewest clusters that hold the tree, the room asked for and one more.
-    fn least_count(&self, kind: FatKind, cluster_bytes: u32) -> u64 {
-        let used = self.demand.clusters(kind, cluster_bytes).saturating_add(1);
-        match self.free {
-            Free::Bytes(_) => used.saturating_add(self.free_clusters(cluster_bytes, 0)),
-            Free::Percent(percent) => {
-                let kept = u64::from(100 - percent.min(99));
-                let whole = (u128::from(used) * 100).div_ceil(u128::from(kept));
-                u64::try_from(whole).unwrap_or(u64::MAX)
-            }
-        }
-    }
-
-    /// Sectors that a volume of `count` clusters takes, or a few more: an estimate to search from.
-    pub(super) fn total_for(&self, kind: FatKind, cluster_bytes: u32, count: u64) -> Option<u64> {
-        let shape = self.shape(kind, cluster_bytes, 0).ok()?;
-        let fats = u64::from(shape.fat_count).checked_mul(fat_sectors(
-            kind,
-            count.checked_add(2)?,
-            self.sector_bytes(),
-        ))?;
-        let before = u64::from(shape.reserved_sectors) + shape.root_sectors() + fats;
-        let boundary = match self.format.align_bytes {
-            Some(align_bytes) => u64::from(align_bytes),
-            None => u64::from(cluster_bytes.min(PREFERRED_CLUSTER_BYTES)),
-        };
-        let aligned = align_up(before, (boundary / self.sector_bytes()).max(1))?;
-        aligned.checked_add(count.checked_mul(u64::from(shape.sectors_per_cluster))?)
     }
 
     pub(super) fn all_cluster_sizes(&self) -> Vec<u32> {
