@@ -683,7 +683,7 @@ fn instants() -> u32 {
     std::env::var("MKFATIMG_INSTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(10)
 }
 
-/// Sends `signal` to builds at instants from their start to their end: each ends by it with the
+/// Sends `signal` to builds at random instants from their start to their end: each ends by it with the
 /// old image there, or had ended well. Calls `judge` on what else is left in the folder.
 fn interrupt(signal: i32, told: &[&str], judge: impl Fn(&[String])) {
     if is_ignored(signal) {
@@ -693,14 +693,15 @@ fn interrupt(signal: i32, told: &[&str], judge: impl Fn(&[String])) {
     // Of several, for the first may have had to wait for the disk.
     let whole = (0..3).map(|_| time_of_a_build(&scene)).min().unwrap();
     let image_bytes = fs::metadata(scene.path("out.img")).unwrap().len();
-    for instant in 0..instants() {
+    let mut interrupted = 0;
+    for _ in 0..instants() {
         for old in [None, Some("old image")] {
             let _ = fs::remove_file(scene.path("out.img"));
             if let Some(old) = old {
                 fs::write(scene.path("out.img"), old).unwrap();
             }
             let child = scene.command(&["--from", "src", "-q", "out.img"]).spawn().unwrap();
-            sleep(whole * instant / instants());
+            sleep(whole * random_per_mille() / 1000);
             send(signal, &child);
             let output = child.wait_with_output().unwrap();
             if output.status.success() {
@@ -708,6 +709,7 @@ fn interrupt(signal: i32, told: &[&str], judge: impl Fn(&[String])) {
                 assert_sound(&scene.path("out.img"), &Expect::default());
             } else {
                 assert_eq!(output.status.signal(), Some(signal), "{output:?}");
+                interrupted += 1;
                 let words = String::from_utf8(output.stderr).unwrap();
                 // Before the command could prepare for signals it says nothing.
                 assert!(words.is_empty() || told.contains(&words.as_str()), "{words}");
@@ -726,6 +728,15 @@ fn interrupt(signal: i32, told: &[&str], judge: impl Fn(&[String])) {
             left.iter().for_each(|name| fs::remove_file(scene.path(name)).unwrap());
         }
     }
+    // Of twenty builds, about half of them before the middle.
+    assert!(interrupted >= 3, "only {interrupted} builds were interrupted");
+}
+
+fn random_per_mille() -> u32 {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library's only source of chance: the seed of a hash map.
+    let chance = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    u32::try_from(chance % 1000).unwrap()
 }
 
 fn interrupt_politely(signal: i32) {

@@ -202,10 +202,13 @@ fn an_absolute_link_leads_into_the_source_and_not_to_the_hosts_file() {
 #[test]
 fn an_absolute_link_to_a_private_file_is_stored() {
     let scene = Scene::new();
-    scene.source.file("root/mkfatimg-test-key", "secret").link("/root/mkfatimg-test-key", "key");
-    let private = scene.path("src/root/mkfatimg-test-key");
+    scene
+        .source
+        .file("private/mkfatimg-test-key", "secret")
+        .link("/private/mkfatimg-test-key", "key");
+    let private = scene.path("src/private/mkfatimg-test-key");
     fs::set_permissions(private, Permissions::from_mode(0o600)).unwrap();
-    scene.expected.file("root/mkfatimg-test-key", "secret").file("key", "secret");
+    scene.expected.file("private/mkfatimg-test-key", "secret").file("key", "secret");
     scene.holds(&[], &[]);
 }
 

@@ -12,7 +12,7 @@ use super::values::{self, FreeArg, LabelArg, OemName, SizeArg, VolumeIdArg};
 /// Builds a FAT disk image from a directory.
 ///
 /// The whole image is planned before the first byte is written: what FAT cannot hold is told at
-/// once, all of it, and nothing is left out, renamed or cut unless a flag says so. The image file
+/// once, all of it, and nothing is left out, renamed or cut without a flag or a notice. The image file
 /// appears under its name only when it is complete. The same tree gives the same image.
 #[derive(Debug, Parser)]
 #[command(
