@@ -946,3 +946,27 @@ fn a_link_is_not_folded_into_a_directory_when_a_source_added_to_either() {
     assert_eq!(ran.status, Some(4), "{}", ran.stderr);
     assert!(ran.stderr.contains("src/lib: has the same name as src/Lib for FAT"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_source_that_is_named_by_a_link_is_like_any_other() {
+    let scene = Scene::new();
+    scene.source.file("file", "1").link("../file", "sub/up").link("b", "a").link("file", "b");
+    scene.expected.file("file", "1").file("sub/up", "1").file("a", "1").file("b", "1");
+    std::os::unix::fs::symlink("src", scene.path("named")).unwrap();
+    for source in ["named", "named/", "./named", "src/.", "src/sub/.."] {
+        scene.holds_from(&["--from", source], &[]);
+    }
+}
+
+#[test]
+fn the_directory_that_a_run_starts_in_is_a_source_like_any_other() {
+    let scene = Scene::new();
+    scene.source.file("d/file", "1").link("/d", "link");
+    scene.expected.file("d/file", "1").file("link/file", "1");
+    let mut command = mkfatimg();
+    command.current_dir(scene.path("src")).args(["--from", ".", "../out.img"]);
+    let ran = ended(command);
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    let expect = Expect { source: Some(scene.path("expected")), ..Expect::default() };
+    assert_sound(&scene.path("out.img"), &expect);
+}
