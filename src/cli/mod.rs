@@ -7,9 +7,11 @@ mod progress;
 mod request;
 mod signals;
 mod size;
+mod slips;
 mod values;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, Result};
@@ -57,12 +59,20 @@ fn mistyped(error: &clap::Error) -> std::process::ExitCode {
     if !error.use_stderr() {
         return ExitCode::Done.into();
     }
-    if std::env::args_os().any(|word| word == "--json") {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let meant = slips::meant(&words);
+    if let Some(meant) = &meant {
+        complain(meant);
+    }
+    if words.iter().any(|word| word == "--json") {
         let text = error.to_string();
-        let words: Vec<&str> =
+        let lines: Vec<&str> =
             text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
-        let text = words.join(" ");
-        print(&json::failure(ExitCode::Usage.blame(), text.trim_start_matches("error: ")));
+        let mut text = lines.join(" ").trim_start_matches("error: ").to_owned();
+        if let Some(meant) = meant {
+            text = format!("{text}; {meant}");
+        }
+        print(&json::failure(ExitCode::Usage.blame(), &text));
     }
     ExitCode::Usage.into()
 }
