@@ -5,45 +5,37 @@ mod support;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 use support::invariants::Volume;
 use support::{
-    Expect, Ran, TempDir, Tool, TreeBuilder, assert_sound, invariants, mkfatimg, scratch, set_time,
+    Expect, Ran, Tool, TreeBuilder, Workplace, assert_sound, invariants, make_fifo, set_time,
 };
 
 /// A folder with a source `src` of one file and a place for images.
 struct Scene {
-    folder: TempDir,
+    place: Workplace,
     source: TreeBuilder,
+}
+
+impl std::ops::Deref for Scene {
+    type Target = Workplace;
+
+    fn deref(&self) -> &Workplace {
+        &self.place
+    }
 }
 
 impl Scene {
     fn new() -> Self {
-        let folder = scratch();
-        let source = TreeBuilder::new(folder.path().join("src"));
+        let place = Workplace::new();
+        let source = TreeBuilder::new(place.path("src"));
         source.file("file.txt", "hello").settle();
-        Self { folder, source }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// The command, in the folder, so that messages hold short paths.
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = mkfatimg();
-        command.current_dir(self.folder.path()).args(arguments);
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Ran {
-        self.command(arguments).output().unwrap().into()
+        Self { place, source }
     }
 
     /// A run that fails with this status and these lines, and leaves nothing behind.
@@ -83,10 +75,6 @@ impl Scene {
 fn document(ran: &Ran) -> Value {
     assert!(ran.stdout.ends_with("}\n"), "{:?}", ran.stdout);
     serde_json::from_str(&ran.stdout).unwrap()
-}
-
-fn make_fifo(path: &Path) {
-    mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
 }
 
 #[test]

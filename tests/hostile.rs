@@ -14,7 +14,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, makedev, mknodat};
-use support::{Expect, Ran, TempDir, Tool, TreeBuilder, assert_sound, mkfatimg, scratch, set_time};
+use support::{Expect, Ran, Tool, TreeBuilder, Workplace, assert_sound, make_fifo, set_time};
 
 /// Larger than what a builder reads ahead of a reader that waits: a pipe and its own buffer.
 const FIRST_BYTES: usize = 4 << 20;
@@ -28,33 +28,29 @@ const SIGTERM: i32 = 15;
 
 /// A folder with a source `src`: a large file, then smaller ones and an empty one.
 struct Scene {
-    folder: TempDir,
+    place: Workplace,
     source: TreeBuilder,
+}
+
+impl std::ops::Deref for Scene {
+    type Target = Workplace;
+
+    fn deref(&self) -> &Workplace {
+        &self.place
+    }
 }
 
 impl Scene {
     fn new() -> Self {
-        let folder = scratch();
-        let source = TreeBuilder::new(folder.path().join("src"));
+        let place = Workplace::new();
+        let source = TreeBuilder::new(place.path("src"));
         source
             .filled("first", FIRST_BYTES)
             .filled("later", LATER_BYTES)
             .filled("sub/deep", LATER_BYTES)
             .file("zero", "")
             .settle();
-        Self { folder, source }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// The command, in the folder, so that messages hold short paths.
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = mkfatimg();
-        command.current_dir(self.folder.path()).args(arguments);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
+        Self { place, source }
     }
 
     /// The same, run by a shell after `preparation`.
@@ -65,10 +61,6 @@ impl Scene {
         command.current_dir(self.folder.path()).env_remove("SOURCE_DATE_EPOCH");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Ran {
-        self.command(arguments).output().unwrap().into()
     }
 
     /// A run that fails with this status and this line, and leaves the folder as it was.
@@ -97,10 +89,6 @@ fn listing(folder: &Path) -> Vec<(String, u64, u64)> {
     let mut names: Vec<_> = entries.map(told).collect();
     names.sort();
     names
-}
-
-fn make_fifo(path: &Path) {
-    mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
 }
 
 /// A build into a FIFO whose reader took the first bytes only: everything is scanned and planned,
@@ -660,15 +648,15 @@ fn is_ignored(signal: i32) -> bool {
 
 /// A source that takes a while, and an old image.
 fn slow_scene() -> Scene {
-    let folder = scratch();
-    let source = TreeBuilder::new(folder.path().join("src"));
+    let place = Workplace::new();
+    let source = TreeBuilder::new(place.path("src"));
     let mut file = File::create(source.root().join("large")).unwrap();
     for _ in 0..160 {
         file.write_all(&[0x5A; 1 << 20]).unwrap();
     }
     drop(file);
     source.settle();
-    Scene { folder, source }
+    Scene { place, source }
 }
 
 fn time_of_a_build(scene: &Scene) -> Duration {

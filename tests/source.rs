@@ -7,14 +7,13 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 use support::{
-    Expect, Ran, TREE_SECONDS, TempDir, Tool, TreeBuilder, assert_sound, invariants, mkfatimg,
-    scratch, set_time,
+    Expect, Ran, TREE_SECONDS, Tool, TreeBuilder, Workplace, assert_sound, invariants, make_fifo,
+    mkfatimg, set_time,
 };
 
 const FAT_FIRST_SECONDS: u64 = 315_532_800;
@@ -24,33 +23,30 @@ const HANG: Duration = Duration::from_secs(30);
 
 /// A folder with a source `src` and, beside it, `expected`: what the image should hold.
 struct Scene {
-    folder: TempDir,
+    place: Workplace,
     source: TreeBuilder,
     expected: TreeBuilder,
 }
 
+impl std::ops::Deref for Scene {
+    type Target = Workplace;
+
+    fn deref(&self) -> &Workplace {
+        &self.place
+    }
+}
+
 impl Scene {
     fn new() -> Self {
-        let folder = scratch();
-        let source = TreeBuilder::new(folder.path().join("src"));
-        let expected = TreeBuilder::new(folder.path().join("expected"));
-        Self { folder, source, expected }
+        let place = Workplace::new();
+        let source = TreeBuilder::new(place.path("src"));
+        let expected = TreeBuilder::new(place.path("expected"));
+        Self { place, source, expected }
     }
 
     /// A further source, or any other folder beside `src`.
     fn beside(&self, name: &str) -> TreeBuilder {
         TreeBuilder::new(self.path(name))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// The command, in the folder, so that messages hold short paths.
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = mkfatimg();
-        command.current_dir(self.folder.path()).args(arguments);
-        command
     }
 
     fn run(&self, arguments: &[&str]) -> Ran {
@@ -119,10 +115,6 @@ fn text_of(file: &File) -> String {
     let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
     file.read_exact_at(&mut bytes, 0).unwrap();
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn make_fifo(path: &Path) {
-    mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
 }
 
 /// Runs the command as somebody to whom permissions apply; `None` where that cannot be.

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
 pub use invariants::Expect;
 pub use tempfile::TempDir;
 
@@ -30,6 +32,38 @@ pub fn mkfatimg() -> Command {
     command.env_remove("SOURCE_DATE_EPOCH").env_remove("TZ").env("LC_ALL", "C.UTF-8");
     command.stdin(Stdio::null());
     command
+}
+
+/// A folder for one test, in which the command runs, so that its messages hold short paths.
+#[derive(Debug)]
+pub struct Workplace {
+    pub folder: TempDir,
+}
+
+impl Workplace {
+    pub fn new() -> Self {
+        Self { folder: scratch() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The command, to be run in the folder.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = mkfatimg();
+        command.current_dir(self.folder.path()).args(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        self.command(arguments).output().unwrap().into()
+    }
+}
+
+pub fn make_fifo(path: &Path) {
+    mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
 }
 
 /// What a run came to.
