@@ -753,6 +753,16 @@ fn a_file_against_a_directory_is_refused_even_when_the_later_is_to_win() {
 }
 
 #[test]
+fn a_directory_on_the_way_to_a_destination_is_named_with_its_whole_path() {
+    let scene = Scene::new();
+    scene.source.file("one", "1").file("two", "2");
+    scene.refused_from(
+        &["--from", "src/one:/x/a/b", "--from", "src/two:/x/a"],
+        &["src/two:/x/a: comes to the same place as /x/a, and only one of them is a directory; rename one"],
+    );
+}
+
+#[test]
 fn names_of_two_sources_that_differ_in_case_clash() {
     let scene = Scene::new();
     scene.source.file("README", "a");

@@ -67,11 +67,8 @@ impl Search<'_> {
     /// Sectors that a volume of `count` clusters takes, or a few more: an estimate to search from.
     pub(super) fn total_for(&self, kind: FatKind, cluster_bytes: u32, count: u64) -> Option<u64> {
         let shape = self.shape(kind, cluster_bytes, 0).ok()?;
-        let fats = u64::from(shape.fat_count).checked_mul(fat_sectors(
-            kind,
-            count.checked_add(2)?,
-            self.sector_bytes(),
-        ))?;
+        let fat = fat_sectors(kind, count, self.sector_bytes());
+        let fats = u64::from(shape.fat_count).checked_mul(fat)?;
         let before = u64::from(shape.reserved_sectors) + shape.root_sectors() + fats;
         let boundary = match self.format.align_bytes {
             Some(align_bytes) => u64::from(align_bytes),

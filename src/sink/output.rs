@@ -212,14 +212,11 @@ pub(super) fn directory_of(path: &Path) -> &Path {
 /// Whether `path` names an open file of a process, as `/dev/stdout` and a shell's `>(...)` do: a
 /// stream, whatever it leads to. Its link has a text that is no path.
 fn is_descriptor(path: &Path) -> bool {
-    let folders = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"];
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
         let folder = directory_of(&path);
-        let by_number = |process: &Path| {
-            process.starts_with("/proc") && process.ends_with("fd") && path.file_name().is_some()
-        };
-        if folders.iter().any(|known| folder == Path::new(known)) || by_number(folder) {
+        let of_a_process = folder.starts_with("/proc") && folder.ends_with("fd");
+        if of_a_process || folder == Path::new("/dev/fd") {
             return true;
         }
         match fs::read_link(&path) {

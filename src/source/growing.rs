@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::refusal::{Refusal, RefusalKind};
-use super::tree::{Identity, Node, NodeId, NodeKind, Origin, Tree, name_in};
+use super::tree::{Identity, Node, NodeId, NodeKind, Origin, Tree, listed_path_in, name_in};
 use crate::event::Notice;
 
 /// What the walk met.
@@ -195,24 +195,8 @@ impl GrowingTree {
         Some(id)
     }
 
-    /// As [`Tree::listed_path`], for the message about two sources: here the origin's own path
-    /// says enough.
     fn listed_path(&self, id: NodeId) -> PathBuf {
-        let node = self.node(id);
-        let own = super::tree::os_name(name_in(&self.names, node));
-        match &self.origins[node.origin as usize] {
-            Origin::Exactly { listed, .. } => listed.clone(),
-            Origin::Nowhere => Path::new("/").join(own),
-            Origin::Under { base, .. } => {
-                let mut names = vec![own];
-                let mut at = node.parent;
-                while at != NodeId::ROOT && self.node(at).origin == node.origin {
-                    names.push(super::tree::os_name(name_in(&self.names, self.node(at))));
-                    at = self.node(at).parent;
-                }
-                base.join(names.into_iter().rev().collect::<PathBuf>())
-            }
-        }
+        listed_path_in(&self.nodes, &self.names, &self.origins, id)
     }
 
     /// Sorts the nodes into the order that [`NodeId`] promises.

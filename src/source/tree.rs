@@ -191,11 +191,7 @@ impl Tree {
 
     /// Where the node was met, for messages: a link itself, not its target.
     pub fn listed_path(&self, id: NodeId) -> PathBuf {
-        match &self.origins[self.node(id).origin as usize] {
-            Origin::Exactly { listed, .. } => listed.clone(),
-            Origin::Under { base, .. } => self.path_under(base, id),
-            Origin::Nowhere => self.path_under(Path::new("/"), id),
-        }
+        listed_path_in(&self.nodes, &self.names, &self.origins, id)
     }
 
     /// Where the node's bytes are.
@@ -229,16 +225,35 @@ impl Tree {
     }
 
     fn path_under(&self, base: &Path, id: NodeId) -> PathBuf {
-        let mut names = Vec::new();
-        let mut at = id;
-        while at != NodeId::ROOT && self.node(at).origin == self.node(id).origin {
-            names.push(self.name(at));
-            at = self.node(at).parent;
-        }
-        let mut path = base.to_path_buf();
-        path.extend(names.into_iter().rev().map(os_name));
-        path
+        path_under(&self.nodes, &self.names, base, id)
     }
+}
+
+/// [`Tree::listed_path`], for a tree that still grows too.
+pub(super) fn listed_path_in(
+    nodes: &[Node],
+    names: &[u8],
+    origins: &[Origin],
+    id: NodeId,
+) -> PathBuf {
+    match &origins[nodes[id.index()].origin as usize] {
+        Origin::Exactly { listed, .. } => listed.clone(),
+        Origin::Under { base, .. } => path_under(nodes, names, base, id),
+        Origin::Nowhere => path_under(nodes, names, Path::new("/"), id),
+    }
+}
+
+fn path_under(nodes: &[Node], names: &[u8], base: &Path, id: NodeId) -> PathBuf {
+    let origin = nodes[id.index()].origin;
+    let mut on_the_way = Vec::new();
+    let mut at = id;
+    while at != NodeId::ROOT && nodes[at.index()].origin == origin {
+        on_the_way.push(name_in(names, &nodes[at.index()]));
+        at = nodes[at.index()].parent;
+    }
+    let mut path = base.to_path_buf();
+    path.extend(on_the_way.into_iter().rev().map(os_name));
+    path
 }
 
 pub(super) fn name_in<'a>(names: &'a [u8], node: &Node) -> &'a [u8] {
