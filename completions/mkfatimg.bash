@@ -23,7 +23,7 @@ _mkfatimg() {
 
     case "${cmd}" in
         mkfatimg)
-            opts="-q -v -h -V --from --overlay --symlinks --dangling --special --invalid-names --clash --long-names --windows-safe --size --free --fat-type --cluster-size --sector-size --fats --root-entries --reserved-sectors --align --label --volume-id --oem-name --media --heads --sectors-per-track --hidden-sectors --boot-code --timezone --mtime --sync --preallocate --verify --force --dry-run --json --progress --quiet --verbose --help --version"
+            opts="-q -v -h -V --from --overlay --symlinks --dangling --special --invalid-names --clash --long-names --windows-safe --size --free --fat-type --cluster-size --sector-size --fats --root-entries --reserved-sectors --align --label --volume-id --oem-name --media --heads --sectors-per-track --hidden-sectors --boot-code --timezone --mtime --sync --preallocate --jobs --direct --verify --force --dry-run --json --progress --quiet --verbose --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -142,6 +142,14 @@ _mkfatimg() {
                     ;;
                 --mtime)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --direct)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --progress)

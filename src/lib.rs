@@ -38,6 +38,7 @@ pub mod error;
 pub mod event;
 pub mod fat;
 pub mod image;
+pub mod jobs;
 pub mod plan;
 pub mod printable;
 pub mod report;
@@ -94,8 +95,8 @@ pub fn write(
     if watch.must_stop() {
         return Err(VerifyError::Stopped.into());
     }
-    let outcome = written.publish()?;
-    Ok(Report::written(plan, output.name(), outcome, verified))
+    let writing = written.publish()?;
+    Ok(Report::written(plan, output.name(), writing, verified))
 }
 
 /// [`plan()`], then [`write()`].

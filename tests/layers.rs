@@ -6,15 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A module, the modules of this crate that it may use, and the crates.
-const TABLE: [(&str, &[&str], &[&str]); 13] = [
+const TABLE: [(&str, &[&str], &[&str]); 14] = [
     ("units", &[], &[]),
     ("printable", &[], &[]),
     ("event", &[], &[]),
+    ("jobs", &[], &[]),
     ("fat", &["units"], &["zerocopy", "thiserror", "unicode_normalization"]),
     ("source", &["event", "printable"], &["walkdir", "rustix", "thiserror"]),
     ("plan", &["source", "fat", "event", "units", "printable"], &["jiff", "sha2", "thiserror"]),
     ("image", &["plan", "fat", "source"], &[]),
-    ("sink", &["image", "source", "event", "printable"], &["rustix", "tempfile", "thiserror"]),
+    (
+        "sink",
+        &["image", "source", "event", "jobs", "printable"],
+        &["reflink_copy", "rustix", "tempfile", "thiserror"],
+    ),
     (
         "verify",
         &["plan", "fat", "source", "event", "printable"],
@@ -28,7 +33,18 @@ const TABLE: [(&str, &[&str], &[&str]); 13] = [
     ("error", &["plan", "sink", "source", "verify"], &["thiserror"]),
     (
         "cli",
-        &["error", "event", "fat", "plan", "printable", "report", "sink", "source", "verify"],
+        &[
+            "error",
+            "event",
+            "fat",
+            "jobs",
+            "plan",
+            "printable",
+            "report",
+            "sink",
+            "source",
+            "verify",
+        ],
         &["clap", "anyhow", "indicatif", "jiff", "signal_hook", "thiserror"],
     ),
     ("lib", &["error", "event", "image", "plan", "report", "sink", "source", "verify"], &[]),
@@ -43,11 +59,12 @@ const PARTS: [(&str, &str, &[&str]); 3] = [
 ];
 
 /// The one module that may use a crate.
-const ONLY_IN: [(&str, &str); 6] = [
+const ONLY_IN: [(&str, &str); 7] = [
     ("fatfs", "src/verify/readback.rs"),
     ("fscommon", "src/verify/readback.rs"),
     ("log", "src/verify/readback.rs"),
     ("indicatif", "src/cli/progress.rs"),
+    ("reflink_copy", "src/sink/clone.rs"),
     ("signal_hook", "src/cli/signals.rs"),
     ("humansize", "src/report/human.rs"),
 ];

@@ -1,6 +1,7 @@
 //! Exactly what may be typed: the one definition behind parser, help, manual page and completions.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum, ValueHint};
@@ -207,6 +208,16 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     pub(crate) preallocate: bool,
 
+    /// Threads that read and write at once [default: one for each processor, 4 at most]
+    ///
+    /// The image is the same whatever their number.
+    #[arg(long, value_name = "N", value_parser = values::jobs, allow_negative_numbers = true, help_heading = "Output")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// When to write past the page cache: at the disk's pace, with little of the processor's time
+    #[arg(long, value_enum, default_value_t = PastCache::Auto, value_name = "WHEN", help_heading = "Output")]
+    pub(crate) direct: PastCache,
+
     /// Read the finished image back with an independent reader and compare it with the source
     ///
     /// The structure of an image file is always checked. This compares names, times and every byte
@@ -285,6 +296,16 @@ pub(crate) enum Long {
     Auto,
     /// Whenever it has small letters, for firmware that shows short names in capitals
     Always,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PastCache {
+    /// When more is written than the system keeps in memory before it turns to the disk
+    Auto,
+    /// Wherever the file system lets us
+    Always,
+    /// Not at all
+    Never,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

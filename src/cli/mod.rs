@@ -173,7 +173,10 @@ fn tell_success(args: &Args, report: &Report) -> ExitCode {
         // Nobody is left to be told that standard error is gone.
         let _ = writeln!(error, "{}", human::summary(report));
         if args.verbose {
-            let _ = write!(error, "{}", human::layout(report));
+            if let Some(written) = &report.written {
+                let _ = write!(error, "{}", human::strategy(&written.writing));
+            }
+            let _ = write!(error, "\n{}", human::layout(report));
         }
     }
     told

@@ -13,14 +13,15 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
-use super::args::{Args, Clashes, Invalid, Links, Long, Refuse};
+use super::args::{Args, Clashes, Invalid, Links, Long, PastCache, Refuse};
 use super::values::{FreeArg, SizeArg, VolumeIdArg};
 use crate::fat::boot::BOOT_SECTOR_BYTES;
+use crate::jobs::Jobs;
 use crate::plan::request::{
     Clash, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Request, Times,
 };
 use crate::printable;
-use crate::sink::Output;
+use crate::sink::{Direct, Output};
 use crate::source::{LinkPolicy, Place, Sources};
 
 /// The environment's latest time.
@@ -52,8 +53,12 @@ pub(super) fn output(args: &Args) -> Result<Option<Output>> {
     if args.json && to_standard_output && !args.dry_run {
         bail!("--json and the image cannot both go to standard output; name a file for the image");
     }
-    let for_files =
-        [(args.sync, "--sync"), (args.preallocate, "--preallocate"), (args.verify, "--verify")];
+    let for_files = [
+        (args.sync, "--sync"),
+        (args.preallocate, "--preallocate"),
+        (args.verify, "--verify"),
+        (args.direct == PastCache::Always, "--direct always"),
+    ];
     for (given, flag) in for_files {
         if given && stream {
             bail!("{flag} is for image files; {} is a stream", output.name());
@@ -61,7 +66,17 @@ pub(super) fn output(args: &Args) -> Result<Option<Output>> {
     }
     output.sync = args.sync;
     output.preallocate = args.preallocate;
+    output.jobs = jobs(args);
+    output.direct = match args.direct {
+        PastCache::Auto => Direct::Auto,
+        PastCache::Always => Direct::Always,
+        PastCache::Never => Direct::Never,
+    };
     Ok(Some(output))
+}
+
+fn jobs(args: &Args) -> Jobs {
+    args.jobs.map_or_else(Jobs::default, Jobs::new)
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {

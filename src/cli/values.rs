@@ -1,5 +1,7 @@
 //! Values of flags: what each takes, and what to say of anything else. Knows no flag's meaning.
 
+use std::num::NonZeroUsize;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::size;
@@ -32,6 +34,16 @@ pub(crate) struct LabelArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OemName(pub(crate) [u8; 8]);
+
+/// More threads than this only take memory.
+const MOST_JOBS: usize = 256;
+
+pub(super) fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    match text.parse::<NonZeroUsize>() {
+        Ok(count) if count.get() <= MOST_JOBS => Ok(count),
+        _ => Err(format!("a number of threads is 1 to {MOST_JOBS}")),
+    }
+}
 
 /// `12`, `16` or `32`.
 pub(super) fn fat_type() -> impl TypedValueParser<Value = FatKind> {

@@ -11,6 +11,7 @@ use super::{Report, region_name, volume_id_text};
 use crate::event::{Notice, NoticeKind};
 use crate::plan::Plan;
 use crate::printable;
+use crate::sink::{Cache, Reason, Writing};
 use crate::verify::Depth;
 
 /// What FAT has no place for; told on request, since nobody can do anything about it.
@@ -27,17 +28,24 @@ pub fn summary(report: &Report) -> String {
     };
     let _ = write!(text, "\n  {}", contents_line(&report.plan));
     if let Some(written) = &report.written {
-        let outcome = &written.outcome;
+        let Writing { outcome, elapsed, .. } = &written.writing;
         let _ = write!(
             text,
             "\n  {} written in {}",
             format_size(outcome.written_bytes, BINARY),
-            duration(outcome.elapsed)
+            duration(*elapsed)
         );
-        if outcome.elapsed >= WORTH_A_RATE {
+        if *elapsed >= WORTH_A_RATE {
             // Whole bytes are precise enough.
-            let rate = outcome.written_bytes as f64 / outcome.elapsed.as_secs_f64();
+            let rate = outcome.written_bytes as f64 / elapsed.as_secs_f64();
             let _ = write!(text, ", {}/s", format_size(rate as u64, BINARY));
+        }
+        if outcome.cloned_bytes > 0 {
+            let _ = write!(
+                text,
+                "; {} shared with the source",
+                format_size(outcome.cloned_bytes, BINARY)
+            );
         }
         if outcome.hole_bytes > 0 {
             let _ = write!(text, "; {} zero", format_size(outcome.hole_bytes, BINARY));
@@ -52,6 +60,43 @@ pub fn summary(report: &Report) -> String {
 /// What a dry run shows: the summary, then the layout.
 pub fn dry_run(report: &Report) -> String {
     format!("{}\n\n{}", summary(report), layout(report))
+}
+
+/// How the image was written, and why so: a line for each decision, each with its end.
+pub fn strategy(writing: &Writing) -> String {
+    let Writing { outcome, strategy, .. } = writing;
+    let jobs = strategy.jobs.count();
+    let mut text = String::new();
+    let _ = match jobs {
+        1 => writeln!(text, "one thread read and wrote (--jobs)"),
+        _ => writeln!(text, "{jobs} threads read and wrote at the same time (--jobs)"),
+    };
+    if outcome.cloned_bytes > 0 {
+        text.push_str("large files cloned: the file system shares their blocks with the source\n");
+    }
+    if strategy.reserved {
+        text.push_str("room for what was written reserved first\n");
+    }
+    let size = |room_bytes| format_size(room_bytes, BINARY);
+    let _ = match strategy.cache {
+        Cache::Stream => Ok(()),
+        Cache::Through(Reason::Asked) => writeln!(text, "written through the page cache, as asked"),
+        Cache::Past(Reason::Asked) => writeln!(text, "written past the page cache, as asked"),
+        Cache::Through(Reason::Refused) | Cache::Past(Reason::Refused) => {
+            writeln!(text, "written through the page cache: the file system takes no other writes")
+        }
+        Cache::Through(Reason::Room { room_bytes }) => writeln!(
+            text,
+            "written through the page cache: it takes {} before the disk is waited for (--direct)",
+            size(room_bytes)
+        ),
+        Cache::Past(Reason::Room { room_bytes }) => writeln!(
+            text,
+            "written past the page cache, which takes only {} before the disk is waited for (--direct)",
+            size(room_bytes)
+        ),
+    };
+    text
 }
 
 /// The layout of the image: regions, then the largest files.

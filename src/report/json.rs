@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{Report, region_name, volume_id_text};
 use crate::event::Notice;
 use crate::plan::{Problems, Remedy};
+use crate::sink::Cache;
 use crate::verify::Findings;
 
 /// The document's version.
@@ -94,6 +95,10 @@ struct NoticeFacts {
 struct WrittenFacts {
     bytes: u64,
     hole_bytes: u64,
+    cloned_bytes: u64,
+    jobs: usize,
+    reserved: bool,
+    past_page_cache: bool,
     seconds: f64,
     verified: Option<&'static str>,
     verify_seconds: Option<f64>,
@@ -116,9 +121,13 @@ pub fn success(report: &Report) -> String {
         output: written.map(|written| written.output.as_str()),
         image: Some(image_facts(report)),
         written: written.map(|written| WrittenFacts {
-            bytes: written.outcome.written_bytes,
-            hole_bytes: written.outcome.hole_bytes,
-            seconds: written.outcome.elapsed.as_secs_f64(),
+            bytes: written.writing.outcome.written_bytes,
+            hole_bytes: written.writing.outcome.hole_bytes,
+            cloned_bytes: written.writing.outcome.cloned_bytes,
+            jobs: written.writing.strategy.jobs.count(),
+            reserved: written.writing.strategy.reserved,
+            past_page_cache: matches!(written.writing.strategy.cache, Cache::Past(_)),
+            seconds: written.writing.elapsed.as_secs_f64(),
             verified: written.verified.map(|verified| verified.depth.id()),
             verify_seconds: written.verified.map(|verified| verified.elapsed.as_secs_f64()),
         }),

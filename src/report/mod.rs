@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::image::{Image, Region};
 use crate::plan::Plan;
-use crate::sink::Outcome;
+use crate::sink::Writing;
 use crate::source::NodeId;
 use crate::verify::Depth;
 
@@ -28,8 +28,8 @@ pub struct Report {
 pub struct WrittenTo {
     /// The output as text.
     pub output: String,
-    /// What was written.
-    pub outcome: Outcome,
+    /// What was written, and how.
+    pub writing: Writing,
     /// How it was looked at before it got its name; `None` for a stream.
     pub verified: Option<Verified>,
 }
@@ -59,10 +59,10 @@ impl Report {
     pub fn written(
         plan: Plan,
         output: String,
-        outcome: Outcome,
+        writing: Writing,
         verified: Option<Verified>,
     ) -> Self {
-        Self { plan, written: Some(WrittenTo { output, outcome, verified }) }
+        Self { plan, written: Some(WrittenTo { output, writing, verified }) }
     }
 
     /// Of a plan.

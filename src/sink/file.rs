@@ -11,8 +11,9 @@ use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, linkat, 
 use rustix::io::Errno;
 use tempfile::TempPath;
 
-use super::Destination;
+use super::direct::DirectFile;
 use super::output::{Output, OutputError, directory_of};
+use super::{Destination, WriteError, reserve};
 
 /// How the names of files that are not complete begin and end.
 const PARTIAL_PREFIX: &str = ".mkfatimg-";
@@ -26,6 +27,7 @@ pub(super) struct NewFile {
     temporary: Option<TempPath>,
     path: PathBuf,
     output: Output,
+    direct: Option<DirectFile>,
 }
 
 impl NewFile {
@@ -35,19 +37,19 @@ impl NewFile {
             return Err(output.error(io::Error::from(io::ErrorKind::InvalidInput)));
         };
         let (file, temporary) = create_beside(&path).map_err(|error| output.error(error))?;
-        let new = Self { file, temporary, path, output: output.clone() };
+        let new = Self { file, temporary, path, output: output.clone(), direct: None };
         if let Some(mode) = output.old_mode() {
             let set = new.file.set_permissions(Permissions::from_mode(mode));
             set.map_err(|error| output.error(error))?;
         }
         if output.preallocate {
-            new.reserve(total_bytes)?;
+            new.preallocate(total_bytes)?;
         }
         new.file.set_len(total_bytes).map_err(|error| output.error(error))?;
         Ok(new)
     }
 
-    fn reserve(&self, total_bytes: u64) -> Result<(), OutputError> {
+    fn preallocate(&self, total_bytes: u64) -> Result<(), OutputError> {
         match fallocate(&self.file, FallocateFlags::empty(), 0, total_bytes) {
             Ok(()) => Ok(()),
             Err(error @ (Errno::OPNOTSUPP | Errno::NOSYS)) => {
@@ -59,6 +61,38 @@ impl NewFile {
 
     pub(super) fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Reserves room for `stretches`, first byte and length of each, where that makes the writing
+    /// faster, and tells whether it did.
+    pub(super) fn reserve(&self, stretches: &[(u64, u64)]) -> Result<bool, OutputError> {
+        if !reserve::is_worth_it(&self.file) {
+            return Ok(false);
+        }
+        let reserved = reserve::reserve(&self.file, stretches);
+        reserved.map_err(|error| self.output.error(error.into()))
+    }
+
+    /// From now on writes go past the page cache, if the file system lets them.
+    pub(super) fn go_past_cache(&mut self) {
+        let name = match &self.temporary {
+            Some(temporary) => temporary.to_path_buf(),
+            None => name_of(&self.file),
+        };
+        self.direct = DirectFile::open(&name).ok();
+    }
+
+    /// Whether all writes so far went past the page cache, but for the last bytes of the image.
+    pub(super) fn is_past_cache(&self) -> bool {
+        self.direct.as_ref().is_some_and(|direct| !direct.was_refused())
+    }
+
+    /// How many of `bytes` went past the page cache.
+    fn write_direct(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
+        match &self.direct {
+            Some(direct) => direct.write(at, bytes),
+            None => Ok(0),
+        }
     }
 
     /// Nothing is to be written any more: with `--sync` the bytes are on the disk then, before an
@@ -86,12 +120,18 @@ impl NewFile {
 }
 
 impl Destination for NewFile {
-    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutputError> {
-        self.file.write_all_at(bytes, at).map_err(|error| self.output.error(error))
+    fn write(&self, at: u64, bytes: &[u8]) -> Result<(), WriteError> {
+        let written = self.write_direct(at, bytes).and_then(|taken| {
+            if taken == bytes.len() {
+                return Ok(());
+            }
+            self.file.write_all_at(&bytes[taken..], at + taken as u64)
+        });
+        Ok(written.map_err(|error| self.output.error(error))?)
     }
 
     /// The file was made of zeros.
-    fn zeros(&mut self, _: u64, _: u64) -> Result<bool, OutputError> {
+    fn zeros(&self, _: u64, _: u64) -> Result<bool, WriteError> {
         Ok(false)
     }
 }

@@ -1,31 +1,52 @@
-//! Where the bytes go: one loop over the segments, for files and streams alike. Knows no FAT.
+//! Where the bytes go: runs of the image, filled and written by workers, for files and streams
+//! alike. Knows no FAT.
 //!
 //! | Room | Purpose |
 //! |---|---|
 //! | [`output`] | what the user named, and whether it can be written |
+//! | [`strategy`] | how this image is written, and why so |
+//! | `runs` | the image cut into pieces of work |
+//! | `workers` | who does it, and the first error in the order of the image |
 //! | `buffer` | small pieces become large writes |
 //! | `file` | a regular file that appears only when it is complete |
 //! | `stream` | standard output, pipes, character devices |
+//! | `clone`, `reserve`, `direct` | what some file systems do faster |
 
 mod buffer;
+mod clone;
+mod direct;
 mod file;
 pub mod output;
+mod reserve;
+mod runs;
+pub mod strategy;
 mod stream;
+mod workers;
 
 use std::fs::File;
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-pub use output::{Output, OutputError};
+pub use output::{Direct, Output, OutputError};
+pub use strategy::{Cache, Reason, Strategy};
 
 use crate::event::{Observer, Stage};
-use crate::image::{Body, Image};
-use crate::source::NodeId;
-use crate::source::content::{ContentError, Opener, Part};
-use buffer::Buffer;
+use crate::image::Image;
+use crate::source::content::ContentError;
+use clone::Cloned;
 use file::NewFile;
 use stream::Stream;
+
+/// Bytes of the run that a worker writes to a file before it takes the next: enough to make the
+/// taking cheap, not so much that the others wait for the last one.
+const FILE_RUN_BYTES: u64 = 8 << 20;
+
+/// Of a stream: what a buffer holds, so that it is full when its turn comes.
+const STREAM_RUN_BYTES: u64 = buffer::CAPACITY_BYTES as u64;
+
+/// One thread at least reads ahead while another writes to a stream.
+const LEAST_STREAM_JOBS: usize = 2;
 
 /// What went wrong after the plan.
 #[derive(Debug, Error)]
@@ -41,13 +62,18 @@ pub enum WriteError {
     Stopped,
 }
 
-/// A destination of bytes.
-trait Destination {
+/// A destination of bytes. Workers call it at the same time, each for its own part of the image.
+trait Destination: Sync {
     /// Writes all of `bytes` at byte `at` of the image.
-    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), OutputError>;
+    fn write(&self, at: u64, bytes: &[u8]) -> Result<(), WriteError>;
 
     /// Makes `len` bytes at `at` zero, and tells whether they had to be written for that.
-    fn zeros(&mut self, at: u64, len: u64) -> Result<bool, OutputError>;
+    fn zeros(&self, at: u64, len: u64) -> Result<bool, WriteError>;
+
+    /// The run that begins at byte `at` will not be complete.
+    fn break_off(&self, at: u64) {
+        let _ = at;
+    }
 }
 
 /// What was written.
@@ -57,6 +83,28 @@ pub struct Outcome {
     pub written_bytes: u64,
     /// Bytes that are zero without having been written.
     pub hole_bytes: u64,
+    /// Bytes that the file system shares between source and image.
+    pub cloned_bytes: u64,
+}
+
+impl Outcome {
+    /// What two workers wrote.
+    fn plus(self, other: &Self) -> Self {
+        Self {
+            written_bytes: self.written_bytes + other.written_bytes,
+            hole_bytes: self.hole_bytes + other.hole_bytes,
+            cloned_bytes: self.cloned_bytes + other.cloned_bytes,
+        }
+    }
+}
+
+/// What was written, how, and how long it took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Writing {
+    /// What.
+    pub outcome: Outcome,
+    /// How.
+    pub strategy: Strategy,
     /// From the first byte to the last, in wall time.
     pub elapsed: Duration,
 }
@@ -64,7 +112,7 @@ pub struct Outcome {
 /// A complete image that does not have its name yet.
 #[derive(Debug)]
 pub struct Written {
-    outcome: Outcome,
+    writing: Writing,
     file: Option<NewFile>,
 }
 
@@ -78,15 +126,15 @@ impl Written {
     ///
     /// # Errors
     /// When the system refuses; then nothing is left, and what was there stays.
-    pub fn publish(self) -> Result<Outcome, WriteError> {
+    pub fn publish(self) -> Result<Writing, WriteError> {
         if let Some(file) = self.file {
             file.publish()?;
         }
-        Ok(self.outcome)
+        Ok(self.writing)
     }
 }
 
-/// Writes the whole image, each byte once, in order.
+/// Writes the whole image, each byte once.
 ///
 /// # Errors
 /// When a file of the source is not what was planned, the output refuses a write, or `watch` asks
@@ -96,77 +144,58 @@ pub fn write(
     output: &Output,
     watch: &dyn Observer,
 ) -> Result<Written, WriteError> {
-    let total_bytes = image.plan().image_bytes();
-    watch.stage(Stage::Write { total_bytes });
+    watch.stage(Stage::Write { total_bytes: image.plan().image_bytes() });
     let started = Instant::now();
-    let (mut outcome, file) = if output.is_stream() {
-        let mut stream = Stream::open(output)?;
-        (copy(image, &mut stream, watch)?, None)
+    let (outcome, strategy, file) = if output.is_stream() {
+        let (outcome, strategy) = write_stream(image, output, watch)?;
+        (outcome, strategy, None)
     } else {
-        let mut file = NewFile::create(output, total_bytes)?;
-        let outcome = copy(image, &mut file, watch)?;
-        file.complete()?;
-        (outcome, Some(file))
+        let (outcome, strategy, file) = write_file(image, output, watch)?;
+        (outcome, strategy, Some(file))
     };
-    outcome.elapsed = started.elapsed();
-    Ok(Written { outcome, file })
+    let writing = Writing { outcome, strategy, elapsed: started.elapsed() };
+    Ok(Written { writing, file })
 }
 
-/// The only loop over segments.
-fn copy(
+fn write_stream(
     image: Image<'_>,
-    destination: &mut dyn Destination,
+    output: &Output,
     watch: &dyn Observer,
-) -> Result<Outcome, WriteError> {
-    let plan = image.plan();
-    let mut opener = Opener::new(plan.tree());
-    let mut buffer = Buffer::new(destination, watch);
-    for segment in image.segments() {
-        match segment.body {
-            Body::Zero => buffer.zeros(segment.len)?,
-            Body::Content(id) => copy_content(&mut opener, id, &mut buffer)?,
-            Body::Meta(meta) => {
-                let mut from = 0;
-                while from < segment.len {
-                    let space = buffer.space(segment.len - from)?;
-                    image.render(meta, from, space);
-                    from += space.len() as u64;
-                    let filled = space.len();
-                    buffer.filled(filled);
-                }
-            }
-        }
-    }
-    let outcome = buffer.finish()?;
-    // What has no bytes was not opened so far.
-    for id in plan.stored().filter(|id| plan.tree().node(*id).size_bytes() == 0) {
-        if watch.must_stop() {
-            return Err(WriteError::Stopped);
-        }
-        opener.confirm(id)?;
-    }
-    Ok(outcome)
+) -> Result<(Outcome, Strategy), WriteError> {
+    let stream = Stream::open(output)?;
+    let jobs = output.jobs.at_least(LEAST_STREAM_JOBS);
+    let runs = runs::runs(image.segments(), STREAM_RUN_BYTES, |_| 0);
+    let outcome = workers::write_runs(image, runs, &stream, jobs, watch)?;
+    Ok((outcome, Strategy { jobs, reserved: false, cache: Cache::Stream }))
 }
 
-fn copy_content(
-    opener: &mut Opener<'_>,
-    id: NodeId,
-    buffer: &mut Buffer<'_>,
-) -> Result<(), WriteError> {
-    let mut content = opener.open(id)?;
-    while let Some(part) = content.next_part()? {
-        match part {
-            Part::Hole(len) => buffer.zeros(len)?,
-            Part::Data(len) => {
-                let mut left = len;
-                while left > 0 {
-                    let read = content.read(buffer.space(left)?)?;
-                    buffer.filled(read);
-                    left -= read as u64;
-                }
-            }
-        }
+fn write_file(
+    image: Image<'_>,
+    output: &Output,
+    watch: &dyn Observer,
+) -> Result<(Outcome, Strategy, NewFile), WriteError> {
+    let mut file = NewFile::create(output, image.plan().image_bytes())?;
+    let cloned = match output.preallocate {
+        // Its room is its own.
+        true => Cloned::default(),
+        false => clone::clone_large_files(image, file.file(), watch),
+    };
+    let stretches = strategy::written_stretches(image);
+    let reserved = output.preallocate || file.reserve(&stretches)?;
+    let stretches_bytes: u64 = stretches.iter().map(|(_, len)| len).sum();
+    let wanted = Cache::choose(output.direct, stretches_bytes.saturating_sub(cloned.bytes));
+    if matches!(wanted, Cache::Past(_)) {
+        file.go_past_cache();
     }
-    content.finish()?;
-    Ok(())
+    let tree = image.plan().tree();
+    let cloned_bytes = |id| cloned.bytes_of(id, tree.node(id).size_bytes());
+    let runs = runs::runs(image.segments(), FILE_RUN_BYTES, cloned_bytes);
+    let copied = workers::write_runs(image, runs, &file, output.jobs, watch)?;
+    file.complete()?;
+    let outcome = Outcome { cloned_bytes: cloned.bytes, ..copied };
+    let cache = match wanted {
+        Cache::Past(_) if !file.is_past_cache() => Cache::Through(Reason::Refused),
+        wanted => wanted,
+    };
+    Ok((outcome, Strategy { jobs: output.jobs, reserved, cache }, file))
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::jobs::Jobs;
 use crate::printable;
 
 /// As many links in a row as Linux follows.
@@ -22,6 +23,22 @@ pub struct Output {
     pub sync: bool,
     /// Whether room for the whole image is reserved first.
     pub preallocate: bool,
+    /// How many threads read and write.
+    pub jobs: Jobs,
+    /// Whether a file is written past the page cache.
+    pub direct: Direct,
+}
+
+/// Whether a file is written past the page cache; where the file system refuses, it is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direct {
+    /// When more is to be written than the system keeps in memory before it turns to the disk.
+    #[default]
+    Auto,
+    /// Whenever it can be done.
+    Always,
+    /// Not at all.
+    Never,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +124,7 @@ fn explain(error: &io::Error, replaces: bool) -> String {
 impl Output {
     /// Standard output, as a stream.
     pub fn standard_output() -> Self {
-        Self { place: Place::StandardOutput, sync: false, preallocate: false }
+        Self::of(Place::StandardOutput)
     }
 
     /// The file, FIFO or character device `path`; of a link its target, which need not exist.
@@ -129,8 +146,7 @@ impl Output {
             return Err(no_directory(Path::new(OsStr::from_bytes(&bytes[..end]))));
         }
         if is_descriptor(path) {
-            let place = Place::Special(path.to_path_buf());
-            return Ok(Self { place, sync: false, preallocate: false });
+            return Ok(Self::of(Place::Special(path.to_path_buf())));
         }
         let target = end_of_links(path).map_err(io)?;
         let place = match fs::symlink_metadata(&target) {
@@ -147,7 +163,12 @@ impl Output {
             }
             Err(error) => return Err(io(error)),
         };
-        Ok(Self { place, sync: false, preallocate: false })
+        Ok(Self::of(place))
+    }
+
+    fn of(place: Place) -> Self {
+        let (jobs, direct) = (Jobs::default(), Direct::default());
+        Self { place, sync: false, preallocate: false, jobs, direct }
     }
 
     fn existing(path: &Path, target: PathBuf, found: &Metadata) -> Result<Place, OutputError> {

@@ -2,16 +2,18 @@
 //! Knows no image.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, SeekFrom, open, openat, openat2, seek};
+use rustix::fs::{Mode, OFlags, SeekFrom, openat, seek};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use super::tree::{NodeId, NodeKind, Tree, identity_of, os_name};
+use super::beneath::Root;
+use super::tree::{NodeId, Tree, identity_of, os_name};
 use crate::printable;
 
 /// A file whose bytes are not to be had as planned.
@@ -80,6 +82,8 @@ pub enum Part {
 #[derive(Debug)]
 pub struct Opener<'a> {
     tree: &'a Tree,
+    /// The source that was read from last.
+    root: Option<Root>,
     folder: Option<Folder>,
 }
 
@@ -93,28 +97,21 @@ struct Folder {
 impl<'a> Opener<'a> {
     /// For the nodes of `tree`; quick when they come in the order of their numbers.
     pub fn new(tree: &'a Tree) -> Self {
-        Self { tree, folder: None }
+        Self { tree, root: None, folder: None }
     }
 
-    /// Opens a file, never anything that blocks, and makes sure before the first byte is read that
-    /// it is the one that was scanned.
+    /// Opens a file, never anything that blocks. Whether it is the one that was scanned is asked
+    /// once, by [`Content::finish`]: a question before the first byte could not tell more, and
+    /// costs small files a tenth of their time.
     ///
     /// # Errors
-    /// When it is gone, is another, or may not be read.
+    /// When it is gone, or may not be read.
     pub fn open(&mut self, id: NodeId) -> Result<Content<'a>, ContentError> {
         let node = self.tree.node(id);
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = self.descriptor(id, flags)?;
-        let sparse = matches!(node.kind, NodeKind::File { sparse: true, .. });
-        let planned_bytes = node.size_bytes();
-        let content = Content { tree: self.tree, id, file, planned_bytes, at: 0, sparse };
-        match content.file.metadata() {
-            Ok(found) if found.is_file() && identity_of(&found).is_of(&node.identity) => {
-                Ok(content)
-            }
-            Ok(_) => Err(content.error(ContentErrorKind::Replaced)),
-            Err(error) => Err(content.error(ContentErrorKind::Unreadable(error))),
-        }
+        let (range, sparse) = (0..node.size_bytes(), node.is_sparse());
+        Ok(Content { tree: self.tree, id, file, range, sparse })
     }
 
     /// Makes sure that what has no bytes to copy, a directory or an empty file, is still there.
@@ -125,7 +122,7 @@ impl<'a> Opener<'a> {
         let node = self.tree.node(id);
         if !node.is_directory() {
             let content = self.open(id)?;
-            return match (&content.file).read(&mut [0]) {
+            return match content.file.read_at(&mut [0], 0) {
                 // It has grown, or the kernel makes it up and tells no size.
                 Ok(1..) => Err(content.failed(ContentErrorKind::SizeUntold)),
                 _ => content.finish(),
@@ -145,7 +142,9 @@ impl<'a> Opener<'a> {
     }
 
     fn descriptor(&mut self, id: NodeId, flags: OFlags) -> Result<File, ContentError> {
-        let error = |cause: Errno| ContentError {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = self.open_node(id, flags);
+        opened.map(File::from).map_err(|cause| ContentError {
             path: self.tree.content_path(id),
             kind: match cause {
                 Errno::NOENT => ContentErrorKind::Vanished,
@@ -155,78 +154,68 @@ impl<'a> Opener<'a> {
                 }
                 cause => ContentErrorKind::Unreadable(cause.into()),
             },
-        };
-        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        })
+    }
+
+    fn open_node(&mut self, id: NodeId, flags: OFlags) -> Result<OwnedFd, Errno> {
         let key = self.tree.folder_key(id);
         if let Some(folder) = self.folder.as_ref().filter(|held| Some(held.key) == key) {
             let name = os_name(self.tree.name(id));
-            let opened = openat(&folder.descriptor, name, flags, Mode::empty());
-            return opened.map(File::from).map_err(error);
+            return openat(&folder.descriptor, name, flags, Mode::empty());
         }
-        let location = self.tree.location(id).ok_or(Errno::NOENT).map_err(error)?;
-        let descriptor = open_folder(location.root, &location.folder).map_err(error)?;
+        let location = self.tree.location(id).ok_or(Errno::NOENT)?;
+        let root = match self.root.take().filter(|root| root.is_at(location.root)) {
+            Some(root) => root,
+            None => Root::open(location.root)?,
+        };
+        let descriptor = self.root.insert(root).directory(&location.folder)?;
         let opened = openat(&descriptor, location.name, flags, Mode::empty());
         if let Some(key) = key {
             self.folder = Some(Folder { key, descriptor });
         }
-        opened.map(File::from).map_err(error)
+        opened
     }
 }
 
-/// Opens the directory `path`, which lies under `root`, without following a link on the way.
-fn open_folder(root: &Path, path: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root_descriptor = open(root, flags, Mode::empty())?;
-    let below = match path.strip_prefix(root) {
-        Ok(below) if !below.as_os_str().is_empty() => below,
-        // The source itself.
-        Ok(_) => return Ok(root_descriptor),
-        Err(_) => return Err(Errno::XDEV),
-    };
-    let no_links = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    match openat2(&root_descriptor, below, flags, Mode::empty(), no_links) {
-        // Kernels before 5.6, and sandboxes that have not heard of the call: step by step.
-        Err(Errno::NOSYS | Errno::PERM) => {
-            let mut descriptor = root_descriptor;
-            for step in below {
-                descriptor = openat(&descriptor, step, flags | OFlags::NOFOLLOW, Mode::empty())?;
-            }
-            Ok(descriptor)
-        }
-        other => other,
-    }
-}
-
-/// An open file of the tree.
+/// An open file of the tree, or a range of one.
 #[derive(Debug)]
 pub struct Content<'a> {
     tree: &'a Tree,
     id: NodeId,
     file: File,
-    planned_bytes: u64,
-    /// Where the next part begins.
-    at: u64,
+    /// The bytes that are still to come.
+    range: Range<u64>,
     sparse: bool,
 }
 
 impl Content<'_> {
+    /// The file, for whoever takes its bytes without reading them.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Leaves of what is to come only the bytes of `range`, counted from the file's beginning.
+    pub fn narrow(&mut self, range: Range<u64>) {
+        let (start, end) = (self.range.start, self.range.end);
+        self.range = range.start.clamp(start, end)..range.end.clamp(start, end);
+    }
+
     /// The next part, or `None` at the end. A part of data is to be read before the next call.
     ///
     /// # Errors
     /// When the system cannot tell where data are.
     pub fn next_part(&mut self) -> Result<Option<Part>, ContentError> {
-        let left = self.planned_bytes - self.at;
-        if left == 0 {
+        let Range { start, end } = self.range;
+        if start >= end {
             return Ok(None);
         }
         if !self.sparse {
-            self.at = self.planned_bytes;
-            return Ok(Some(Part::Data(left)));
+            return Ok(Some(Part::Data(end - start)));
         }
-        let data_at = match seek(&self.file, SeekFrom::Data(self.at)) {
-            Ok(data_at) => data_at.min(self.planned_bytes),
+        let data_at = match seek(&self.file, SeekFrom::Data(start)) {
+            Ok(data_at) => data_at.min(end),
             // Nothing but a hole up to the end.
-            Err(Errno::NXIO) => self.planned_bytes,
+            Err(Errno::NXIO) => end,
             // The file system knows no holes: all is data.
             Err(Errno::INVAL | Errno::OPNOTSUPP) => {
                 self.sparse = false;
@@ -234,18 +223,14 @@ impl Content<'_> {
             }
             Err(error) => return Err(self.failed(ContentErrorKind::Unreadable(error.into()))),
         };
-        if data_at > self.at {
-            let hole = data_at - self.at;
-            self.at = data_at;
-            return Ok(Some(Part::Hole(hole)));
+        if data_at > start {
+            self.range.start = data_at;
+            return Ok(Some(Part::Hole(data_at - start)));
         }
-        let hole_at = seek(&self.file, SeekFrom::Hole(self.at))
-            .and_then(|hole_at| seek(&self.file, SeekFrom::Start(self.at)).map(|_| hole_at))
+        let hole_at = seek(&self.file, SeekFrom::Hole(start))
             .map_err(|error| self.failed(ContentErrorKind::Unreadable(error.into())))?
-            .clamp(self.at + 1, self.planned_bytes);
-        let data = hole_at - self.at;
-        self.at = hole_at;
-        Ok(Some(Part::Data(data)))
+            .clamp(start + 1, end);
+        Ok(Some(Part::Data(hole_at - start)))
     }
 
     /// Reads into `buffer`, as much as the system gives at once and at least one byte.
@@ -254,21 +239,25 @@ impl Content<'_> {
     /// When the file ends early or cannot be read.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ContentError> {
         loop {
-            match self.file.read(buffer) {
+            match self.file.read_at(buffer, self.range.start) {
                 Ok(0) => {
                     return Err(self.failed(ContentErrorKind::Unreadable(
                         io::ErrorKind::UnexpectedEof.into(),
                     )));
                 }
-                Ok(read) => return Ok(read),
+                Ok(read) => {
+                    self.range.start += read as u64;
+                    return Ok(read);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.failed(ContentErrorKind::Unreadable(error))),
             }
         }
     }
 
-    /// Ends the copy: the file must still be what was scanned. Asked after the last byte, so that no
-    /// change since the scan can hide.
+    /// Ends the copy: the file must be what was scanned. Asked after the last byte, so that no
+    /// change since the scan can hide; of a file that is copied in pieces, after the last byte of
+    /// each.
     ///
     /// # Errors
     /// When it is not.
@@ -290,15 +279,19 @@ impl Content<'_> {
     }
 
     fn difference(&self, found: &Metadata) -> Option<ContentErrorKind> {
-        let (planned, now) = (self.planned_bytes, found.size());
+        let node = self.tree.node(self.id);
+        let identity = identity_of(found);
+        if !found.is_file() || !identity.is_of(&node.identity) {
+            return Some(ContentErrorKind::Replaced);
+        }
+        let (planned, now) = (node.size_bytes(), found.size());
         if now < planned {
             return Some(ContentErrorKind::Shrank { planned, now });
         }
         if now > planned {
             return Some(ContentErrorKind::Grew { planned, now });
         }
-        let same = identity_of(found) == self.tree.node(self.id).identity;
-        (!same).then_some(ContentErrorKind::Changed)
+        (identity != node.identity).then_some(ContentErrorKind::Changed)
     }
 
     fn error(&self, kind: ContentErrorKind) -> ContentError {

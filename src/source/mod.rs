@@ -7,9 +7,11 @@
 //! | `walk` | directories into the tree |
 //! | `entries` | what each entry is, by the policies |
 //! | `link` | where a symbolic link leads |
+//! | `beneath` | directories of a source, reached without following a link |
 //! | [`content`] | the bytes of a file, and whether they are still those that were scanned |
 //! | [`refusal`] | what in a source stops the build |
 
+mod beneath;
 pub mod content;
 mod entries;
 mod growing;

@@ -100,6 +100,11 @@ impl Node {
         }
     }
 
+    /// Whether it is a file that may have holes.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self.kind, NodeKind::File { sparse: true, .. })
+    }
+
     /// Whether it is a directory.
     pub fn is_directory(&self) -> bool {
         matches!(self.kind, NodeKind::Directory { .. })

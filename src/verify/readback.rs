@@ -271,6 +271,8 @@ impl Comparison<'_> {
                 image.read_exact(found)?;
                 let expected = &self.source_buffer[..count];
                 if let Some(byte) = found.iter().zip(expected).position(|(a, b)| a != b) {
+                    // It is the image's fault only if the source is what it was.
+                    source.finish()?;
                     return Ok(Some(at_byte + byte as u64));
                 }
                 at_byte += count as u64;
