@@ -61,6 +61,18 @@ impl Jobs {
         }
     }
 
+    /// Calls `work` in this thread and `help` in the others, and returns when all are done.
+    pub fn beside<T>(self, help: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
+        scope(|scope| {
+            for _ in 1..self.count() {
+                if Builder::new().spawn_scoped(scope, &help).is_err() {
+                    break;
+                }
+            }
+            work()
+        })
+    }
+
     /// Calls `work` in so many threads at once, and returns what each call made, this thread's
     /// first. Where the system gives fewer threads, fewer calls are made, one at least.
     fn run<T: Send>(self, work: impl Fn() -> T + Sync) -> Vec<T> {

@@ -12,7 +12,7 @@ const TABLE: [(&str, &[&str], &[&str]); 14] = [
     ("event", &[], &[]),
     ("jobs", &[], &[]),
     ("fat", &["units"], &["zerocopy", "thiserror", "unicode_normalization"]),
-    ("source", &["event", "printable"], &["walkdir", "rustix", "thiserror"]),
+    ("source", &["event", "jobs", "printable"], &["walkdir", "rustix", "thiserror"]),
     ("plan", &["source", "fat", "event", "units", "printable"], &["jiff", "sha2", "thiserror"]),
     ("image", &["plan", "fat", "source"], &[]),
     (

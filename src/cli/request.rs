@@ -131,6 +131,7 @@ fn sources(args: &Args) -> Result<Sources> {
     Ok(Sources {
         places,
         overlay: args.overlay,
+        jobs: jobs(args),
         links: match args.symlinks {
             Links::Follow => LinkPolicy::Follow,
             Links::Host => LinkPolicy::Host,

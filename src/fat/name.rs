@@ -78,7 +78,7 @@ pub fn check(name: &str) -> Result<(), NameFault> {
 
 /// Whether no long name may hold `character`.
 pub fn is_forbidden(character: char) -> bool {
-    character < ' ' || "\"*/:<>?\\|".contains(character)
+    matches!(character, ..' ' | '"' | '*' | '/' | ':' | '<' | '>' | '?' | '\\' | '|')
 }
 
 /// UTF-16 units of `name`.

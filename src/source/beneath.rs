@@ -20,9 +20,9 @@ impl Root {
         Ok(Self { path: path.to_path_buf(), descriptor })
     }
 
-    /// Whether it is the source at `path`.
-    pub(super) fn is_at(&self, path: &Path) -> bool {
-        self.path == path
+    /// As it was named.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Opens the directory `path`, which begins with the root's own path. What took the place of a

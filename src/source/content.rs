@@ -13,7 +13,8 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use super::beneath::Root;
-use super::tree::{NodeId, Tree, identity_of, os_name};
+use super::seen::Seen;
+use super::tree::{NodeId, Tree, os_name};
 use crate::printable;
 
 /// A file whose bytes are not to be had as planned.
@@ -135,7 +136,7 @@ impl<'a> Opener<'a> {
         let error = |kind| ContentError { path: self.tree.content_path(id), kind };
         let found = self.descriptor(id, OFlags::PATH | OFlags::DIRECTORY)?.metadata();
         match found {
-            Ok(found) if node.merged || identity_of(&found).is_of(&node.identity) => Ok(()),
+            Ok(found) if node.merged || Seen::from(&found).identity.is_of(&node.identity) => Ok(()),
             Ok(_) => Err(error(ContentErrorKind::Replaced)),
             Err(cause) => Err(error(ContentErrorKind::Unreadable(cause))),
         }
@@ -164,7 +165,7 @@ impl<'a> Opener<'a> {
             return openat(&folder.descriptor, name, flags, Mode::empty());
         }
         let location = self.tree.location(id).ok_or(Errno::NOENT)?;
-        let root = match self.root.take().filter(|root| root.is_at(location.root)) {
+        let root = match self.root.take().filter(|root| root.path() == location.root) {
             Some(root) => root,
             None => Root::open(location.root)?,
         };
@@ -280,7 +281,7 @@ impl Content<'_> {
 
     fn difference(&self, found: &Metadata) -> Option<ContentErrorKind> {
         let node = self.tree.node(self.id);
-        let identity = identity_of(found);
+        let identity = Seen::from(found).identity;
         if !found.is_file() || !identity.is_of(&node.identity) {
             return Some(ContentErrorKind::Replaced);
         }

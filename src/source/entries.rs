@@ -2,22 +2,23 @@
 //! Opens nothing.
 
 use std::ffi::OsStr;
-use std::fs::{self, FileType, Metadata};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{Access, AtFlags, CWD, accessat};
-use walkdir::DirEntry;
+use rustix::fs::{Access, AtFlags, CWD, FileType, accessat};
 
 use super::LinkPolicy;
+use super::beneath::Root;
 use super::growing::{Found, Landing, Spot};
 use super::link;
+use super::listing::Folder;
 use super::refusal::RefusalKind;
-use super::tree::{NodeId, Origin, identity_of};
-use super::walk::{Pending, Walk, error_of};
+use super::seen::Seen;
+use super::tree::{NodeId, Origin, os_name};
+use super::walk::{Pending, Walk};
 use crate::event::{Notice, NoticeKind};
 use crate::printable;
 
@@ -25,38 +26,25 @@ use crate::printable;
 /// a mistake in the source.
 const MAX_LINKED_DIRECTORIES: u32 = 100_000;
 
-/// Bytes of the blocks in which `st_blocks` counts.
-const STAT_BLOCK_BYTES: u64 = 512;
-
 impl Walk<'_> {
-    pub(super) fn file(&mut self, entry: &DirEntry, spot: Spot<'_>) {
-        // What is no file is not even asked for its size.
-        if !entry.file_type().is_file() {
-            return self.special(entry.path(), entry.file_type());
-        }
-        match entry.metadata() {
-            Ok(metadata) if !metadata.is_file() => {
-                self.tree.refuse(entry.path(), RefusalKind::Replaced);
-            }
-            Ok(metadata) => {
-                self.regular_file(entry.path(), entry.path(), spot, &metadata, false);
-            }
-            Err(error) => {
-                self.tree.refuse(entry.path(), RefusalKind::Unreadable(error_of(error)));
-            }
+    /// Takes a file, or anything else that is neither directory nor link.
+    pub(super) fn file(&mut self, path: &Path, seen: &Seen, spot: Spot<'_>) {
+        if seen.is_file() {
+            self.regular_file(path, path, spot, seen, false);
+        } else {
+            self.special(path, seen.file_type);
         }
     }
 
     /// Takes a link for what it leads to; a directory is returned, to be walked later.
     pub(super) fn link(
         &mut self,
-        root: &Arc<Path>,
-        entry: &DirEntry,
+        root: &Arc<Root>,
+        listed: &Path,
         spot: Spot<'_>,
     ) -> Option<Pending> {
-        let listed = entry.path();
         let target = match self.sources.links {
-            LinkPolicy::Follow => link::within_root(root, listed),
+            LinkPolicy::Follow => link::within_root(root.path(), listed),
             LinkPolicy::Host => link::on_host(listed),
             LinkPolicy::Skip => {
                 self.notice(NoticeKind::LinkSkipped, listed, "symbolic link left out");
@@ -75,18 +63,22 @@ impl Walk<'_> {
                 return None;
             }
         };
-        if !target.metadata.is_dir() {
-            let (parent, name) = (spot.parent, entry.file_name());
-            let root = self.root_of(root, target.path.parent().unwrap_or(&target.path));
+        let seen = Seen::from(&target.metadata);
+        if !seen.is_directory() {
+            let root = match self.sources.links {
+                LinkPolicy::Host => Arc::from(target.path.parent().unwrap_or(&target.path)),
+                _ => Arc::from(root.path()),
+            };
             let listed = listed.to_path_buf();
             let origin = Origin::Exactly { root, listed, content: target.path };
-            self.place_file(origin, parent, name, &target.metadata, true);
+            self.place_file(origin, spot.parent, os_name(spot.name), &seen, true);
             return None;
         }
-        let identity = identity_of(&target.metadata);
+        let identity = seen.identity;
         if self.tree.lies_in(spot.parent, &identity) {
             let text = fs::read_link(listed).unwrap_or_default();
-            let inside = (self.sources.links == LinkPolicy::Follow).then(|| root.to_path_buf());
+            let inside =
+                (self.sources.links == LinkPolicy::Follow).then(|| root.path().to_path_buf());
             self.lost_link(listed, RefusalKind::LinkLoop { target: text, root: inside });
             return None;
         }
@@ -98,19 +90,13 @@ impl Walk<'_> {
         let found = Found { identity, file: None, through_link: true };
         match self.tree.place(spot, found, self.sources.overlay, listed) {
             Landing::New(node) | Landing::Met(node) => {
-                let root = self.root_of(root, &target.path);
-                Some(Pending { path: target.path, node, root, identity })
+                let root = match self.sources.links {
+                    LinkPolicy::Host => self.open_root(&target.path, listed)?,
+                    _ => Arc::clone(root),
+                };
+                Some(Pending { node, folder: Folder { root, path: target.path, identity } })
             }
             Landing::Refused => None,
-        }
-    }
-
-    /// What must not be left on the way to the end of a link: the source, or on the host the
-    /// directory where the link ends.
-    fn root_of(&self, root: &Arc<Path>, end: &Path) -> Arc<Path> {
-        match self.sources.links {
-            LinkPolicy::Host => Arc::from(end),
-            _ => Arc::clone(root),
         }
     }
 
@@ -136,17 +122,17 @@ impl Walk<'_> {
         origin: Origin,
         parent: NodeId,
         name: &OsStr,
-        metadata: &Metadata,
+        seen: &Seen,
         through_link: bool,
     ) {
         let Origin::Exactly { listed, content, .. } = &origin else { return };
         let (listed, content) = (listed.clone(), content.clone());
-        if !metadata.is_file() {
-            return self.special(&listed, metadata.file_type());
+        if !seen.is_file() {
+            return self.special(&listed, seen.file_type);
         }
         let origin = self.tree.add_origin(origin);
         let spot = Spot { parent, name: name.as_bytes(), origin };
-        self.regular_file(&listed, &content, spot, metadata, through_link);
+        self.regular_file(&listed, &content, spot, seen, through_link);
     }
 
     fn regular_file(
@@ -154,21 +140,21 @@ impl Walk<'_> {
         path: &Path,
         content: &Path,
         spot: Spot<'_>,
-        metadata: &Metadata,
+        seen: &Seen,
         through_link: bool,
     ) {
-        if self.outputs.contains(&(metadata.dev(), metadata.ino())) {
+        if self.is_output(seen) {
             return self.notice(NoticeKind::OutputLeftOut, path, "output of this build left out");
         }
-        if let Err(error) = readable(content, metadata) {
+        if !seen.open_to_all
+            && let Err(error) = readable(content)
+        {
             self.tree.refuse(path, RefusalKind::Unreadable(error));
             return;
         }
-        let size_bytes = metadata.size();
-        let sparse = metadata.blocks().saturating_mul(STAT_BLOCK_BYTES) < size_bytes;
         let found = Found {
-            identity: identity_of(metadata),
-            file: Some((size_bytes, sparse)),
+            identity: seen.identity,
+            file: Some((seen.size_bytes, seen.sparse)),
             through_link,
         };
         let landing = self.tree.place(spot, found, self.sources.overlay, path);
@@ -179,14 +165,12 @@ impl Walk<'_> {
     }
 
     pub(super) fn special(&mut self, path: &Path, file_type: FileType) {
-        let what = if file_type.is_fifo() {
-            "FIFO"
-        } else if file_type.is_socket() {
-            "socket"
-        } else if file_type.is_char_device() {
-            "character device"
-        } else {
-            "block device"
+        let what = match file_type {
+            FileType::Fifo => "FIFO",
+            FileType::Socket => "socket",
+            FileType::CharacterDevice => "character device",
+            FileType::BlockDevice => "block device",
+            _ => "thing of a kind that is not known",
         };
         if self.sources.skip_special {
             self.notice(NoticeKind::SpecialFileSkipped, path, &format!("{what} left out"));
@@ -201,10 +185,7 @@ impl Walk<'_> {
     }
 }
 
-/// Fails where opening the file would. Asks the system only when the mode leaves a doubt.
-fn readable(path: &Path, metadata: &Metadata) -> io::Result<()> {
-    if metadata.mode() & 0o444 == 0o444 {
-        return Ok(());
-    }
+/// Fails where opening the file would.
+fn readable(path: &Path) -> io::Result<()> {
     accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).map_err(io::Error::from)
 }

@@ -4,19 +4,25 @@
 //! |---|---|
 //! | [`tree`] | the result: nodes in flat arrays |
 //! | `growing` | a tree while it is being put together from several sources |
-//! | `walk` | directories into the tree |
+//! | `walk` | directories into the tree, in order |
+//! | `ahead` | directories listed by other threads before the walk wants them |
+//! | `listing` | one directory: names, and what the host says of each |
+//! | `seen` | what the host says of an entry, in the figures that a tree needs |
 //! | `entries` | what each entry is, by the policies |
 //! | `link` | where a symbolic link leads |
 //! | `beneath` | directories of a source, reached without following a link |
 //! | [`content`] | the bytes of a file, and whether they are still those that were scanned |
 //! | [`refusal`] | what in a source stops the build |
 
+mod ahead;
 mod beneath;
 pub mod content;
 mod entries;
 mod growing;
 mod link;
+mod listing;
 pub mod refusal;
+mod seen;
 pub mod tree;
 mod walk;
 
@@ -27,6 +33,7 @@ pub use refusal::{Refusal, RefusalKind};
 pub use tree::{Node, NodeId, NodeKind, Tree};
 
 use crate::event::{Observer, Stage};
+use crate::jobs::Jobs;
 
 /// The sources of an image and how to take them.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +51,8 @@ pub struct Sources {
     pub skip_special: bool,
     /// Files that never go in: the outputs of this build.
     pub leave_out: Vec<PathBuf>,
+    /// How many threads list directories; the tree does not depend on it.
+    pub jobs: Jobs,
 }
 
 /// One source and where it goes.
@@ -79,9 +88,12 @@ pub struct Stopped;
 /// Only when `watch` asks to stop.
 pub fn scan(sources: &Sources, watch: &dyn Observer) -> Result<Tree, Stopped> {
     watch.stage(Stage::Scan);
-    let mut walk = walk::Walk::new(sources, watch);
-    for place in &sources.places {
-        walk.add(place)?;
-    }
+    let walk = ahead::Ahead::while_walking(sources.jobs, watch, |ahead| {
+        let mut walk = walk::Walk::new(sources, watch, ahead);
+        for place in &sources.places {
+            walk.add(place)?;
+        }
+        Ok(walk.into_tree())
+    })?;
     Ok(walk.finish())
 }

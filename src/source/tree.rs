@@ -2,8 +2,6 @@
 //! scanned nor what becomes of it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -270,17 +268,4 @@ pub(super) fn name_in<'a>(names: &'a [u8], node: &Node) -> &'a [u8] {
 pub(super) fn os_name(name: &[u8]) -> &OsStr {
     use std::os::unix::ffi::OsStrExt;
     OsStr::from_bytes(name)
-}
-
-/// What the host says of a file or directory.
-pub(super) fn identity_of(metadata: &Metadata) -> Identity {
-    Identity {
-        device: metadata.dev(),
-        inode: metadata.ino(),
-        modified_seconds: metadata.mtime(),
-        // Always below a thousand million.
-        modified_nanoseconds: metadata.mtime_nsec() as u32,
-        changed_seconds: metadata.ctime(),
-        changed_nanoseconds: metadata.ctime_nsec() as u32,
-    }
 }

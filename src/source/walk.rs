@@ -1,5 +1,5 @@
-//! Sources into the tree: walks directories, and makes sure that they are those that were met.
-//! Opens nothing but directories.
+//! Sources into the tree, directory by directory, in the order of their names. Opens nothing
+//! itself.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -9,49 +9,55 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use walkdir::{DirEntry, DirEntryExt, WalkDir};
+use rustix::fs::FileType;
 
+use super::ahead::{Ahead, Listed, Ticket};
+use super::beneath::Root;
 use super::growing::{Found, GrowingTree, Landing, Spot};
+use super::listing::Folder;
 use super::refusal::RefusalKind;
-use super::tree::{Identity, NodeId, Origin, Tree, identity_of};
+use super::seen::Seen;
+use super::tree::{Identity, NodeId, Origin, os_name};
 use super::{Place, Sources, Stopped};
 use crate::event::{NoticeKind, Observer};
 
 pub(super) struct Walk<'a> {
     pub(super) sources: &'a Sources,
-    pub(super) watch: &'a dyn Observer,
+    watch: &'a dyn Observer,
+    ahead: &'a Ahead<'a>,
     pub(super) tree: GrowingTree,
     /// Device and inode of the outputs of this build that exist already, and of links to them.
-    pub(super) outputs: Vec<(u64, u64)>,
+    outputs: Vec<(u64, u64)>,
     /// Directories that links led to.
     pub(super) linked_directories: u32,
     first: bool,
 }
 
-/// A directory that is still to be walked, and what must not be left on the way into it.
+/// A directory that a link led to, still to be walked.
 pub(super) struct Pending {
-    pub(super) path: PathBuf,
     pub(super) node: NodeId,
-    pub(super) root: Arc<Path>,
-    pub(super) identity: Identity,
+    pub(super) folder: Folder,
 }
 
-/// The directory that the walk went into last.
-struct Opened {
+/// A directory that the walk is in.
+struct Inside {
+    listed: Listed,
+    /// The next entry.
+    at: usize,
     path: PathBuf,
-    depth: usize,
-    identity: Identity,
-    confirmed: bool,
+    node: NodeId,
+    origin: u32,
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(sources: &'a Sources, watch: &'a dyn Observer) -> Self {
+    pub(super) fn new(sources: &'a Sources, watch: &'a dyn Observer, ahead: &'a Ahead<'a>) -> Self {
         let identity = |found: io::Result<Metadata>| found.ok().map(|m| (m.dev(), m.ino()));
         let paths = sources.leave_out.iter();
         let outputs = paths.flat_map(|path| [fs::metadata(path), fs::symlink_metadata(path)]);
         Self {
             sources,
             watch,
+            ahead,
             tree: GrowingTree::new(),
             outputs: outputs.filter_map(identity).collect(),
             linked_directories: 0,
@@ -59,8 +65,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> Tree {
-        self.tree.finish()
+    /// What was walked, not sorted yet.
+    pub(super) fn into_tree(self) -> GrowingTree {
+        self.tree
     }
 
     /// Lays one more source over the tree.
@@ -69,25 +76,26 @@ impl<'a> Walk<'a> {
             self.tree.expect_meetings();
         }
         let path = &place.path;
-        let metadata = match fs::metadata(path) {
-            Ok(metadata) => metadata,
+        let seen = match fs::metadata(path) {
+            Ok(metadata) => Seen::from(&metadata),
             Err(error) => {
                 self.tree.refuse(path, RefusalKind::Unreadable(error));
                 return Ok(());
             }
         };
-        if self.outputs.contains(&(metadata.dev(), metadata.ino())) {
+        if self.is_output(&seen) {
             self.tree.refuse(path, RefusalKind::IsOutput);
             return Ok(());
         }
-        let identity = identity_of(&metadata);
-        if metadata.is_dir() {
+        let identity = seen.identity;
+        if seen.is_directory() {
             let Some(node) = self.destination(&place.destination, identity, path) else {
                 return Ok(());
             };
             self.tree.merge_directory(node, identity);
-            let root = Arc::from(path.as_path());
-            return self.walk(Pending { path: path.clone(), node, root, identity });
+            let Some(root) = self.open_root(path, path) else { return Ok(()) };
+            let folder = Folder { root, path: path.clone(), identity };
+            return self.walk(Pending { node, folder });
         }
         let Some((name, directories)) = place.destination.split_last() else {
             self.tree.refuse(path, RefusalKind::FileWithoutDestination(path.clone()));
@@ -104,7 +112,7 @@ impl<'a> Walk<'a> {
                 Ok(content) => {
                     let root = Arc::from(content.parent().unwrap_or(path));
                     let origin = Origin::Exactly { root, listed: PathBuf::from(typed), content };
-                    self.place_file(origin, parent, name, &metadata, false);
+                    self.place_file(origin, parent, name, &seen, false);
                 }
                 Err(error) => {
                     self.tree.refuse(path, RefusalKind::Unreadable(error));
@@ -141,113 +149,93 @@ impl<'a> Walk<'a> {
         Some(node)
     }
 
+    /// Opens what must not be left on the way to the files of a source, or refuses `listed`.
+    pub(super) fn open_root(&mut self, path: &Path, listed: &Path) -> Option<Arc<Root>> {
+        match Root::open(path) {
+            Ok(root) => Some(Arc::new(root)),
+            Err(error) => {
+                self.tree.refuse(listed, RefusalKind::Unreadable(error.into()));
+                None
+            }
+        }
+    }
+
     /// Walks `start` and every directory that a link in it leads to.
     fn walk(&mut self, start: Pending) -> Result<(), Stopped> {
         let mut pending = vec![start];
-        while let Some(Pending { path, node, root, identity }) = pending.pop() {
-            let under = |base: &Path| Origin::Under { root: Arc::clone(&root), base: base.into() };
-            let origin = self.tree.add_origin(under(&path));
-            let mut above = vec![(node, origin)];
-            let mut opened = Opened { path: path.clone(), depth: 0, identity, confirmed: false };
-            let mut entries = WalkDir::new(path).min_depth(1).sort_by_file_name().into_iter();
-            while let Some(entry) = entries.next() {
+        while let Some(Pending { node, folder }) = pending.pop() {
+            let (root, path) = (Arc::clone(&folder.root), folder.path.clone());
+            let named: Arc<Path> = Arc::from(root.path());
+            let origin_at =
+                |base: &Path| Origin::Under { root: Arc::clone(&named), base: base.into() };
+            let origin = self.tree.add_origin(origin_at(&path));
+            let mut inside = vec![self.enter(self.ahead.list(folder), path, node, origin)];
+            while let Some(here) = inside.last_mut() {
                 if self.watch.must_stop() {
                     return Err(Stopped);
                 }
+                let Some(index) = here.next() else {
+                    inside.pop();
+                    continue;
+                };
                 self.watch.advance(1);
-                let entry = match entry {
-                    Ok(entry) => entry,
+                let path = here.path.join(os_name(here.listed.listing.name(index)));
+                let seen = match here.listed.listing.take_seen(index) {
+                    Ok(seen) => seen,
                     Err(error) => {
-                        let path = error.path().unwrap_or(&opened.path).to_path_buf();
-                        self.tree.refuse(&path, RefusalKind::Unreadable(error_of(error)));
+                        self.tree.refuse(&path, RefusalKind::Unreadable(error));
                         continue;
                     }
                 };
-                if entry.depth() == opened.depth + 1 && !opened.confirmed {
-                    if !self.is_still(&opened, &root) {
-                        // What was read may have been another directory, even one outside.
-                        entries.skip_current_dir();
-                        continue;
-                    }
-                    opened.confirmed = true;
-                }
-                above.truncate(entry.depth());
-                let Some((parent, origin)) = above.last().copied() else { continue };
-                let spot = Spot { parent, name: entry.file_name().as_bytes(), origin };
-                if self.is_output(&entry) {
+                let name = here.listed.listing.name(index);
+                let spot = Spot { parent: here.node, name, origin: here.origin };
+                if self.is_output(&seen) {
                     let text = "output of this build left out";
-                    self.notice(NoticeKind::OutputLeftOut, entry.path(), text);
-                    if entry.file_type().is_dir() {
-                        entries.skip_current_dir();
-                    }
-                } else if entry.file_type().is_symlink() {
-                    pending.extend(self.link(&root, &entry, spot));
-                } else if entry.file_type().is_dir() {
-                    let landing = self.directory(&entry, spot);
-                    match landing {
-                        Landing::New(id) => above.push((id, origin)),
-                        Landing::Met(id) => {
-                            above.push((id, self.tree.add_origin(under(entry.path()))));
-                        }
-                        Landing::Refused => entries.skip_current_dir(),
-                    }
-                    if let Landing::New(id) | Landing::Met(id) = landing {
-                        // Just now it got this identity.
-                        let identity = self.tree.node(id).identity;
-                        opened = Opened {
-                            path: entry.path().to_path_buf(),
-                            depth: entry.depth(),
-                            identity,
-                            confirmed: false,
-                        };
-                    }
+                    self.notice(NoticeKind::OutputLeftOut, &path, text);
+                } else if seen.file_type == FileType::Symlink {
+                    pending.extend(self.link(&root, &path, spot));
+                } else if seen.is_directory() {
+                    let found = Found { identity: seen.identity, file: None, through_link: false };
+                    let landing = self.tree.place(spot, found, self.sources.overlay, &path);
+                    let (node, origin) = match landing {
+                        Landing::New(node) => (node, here.origin),
+                        Landing::Met(node) => (node, self.tree.add_origin(origin_at(&path))),
+                        Landing::Refused => continue,
+                    };
+                    let Some(ticket) = here.ticket(index) else { continue };
+                    inside.push(self.enter(self.ahead.collect(&ticket), path, node, origin));
                 } else {
-                    self.file(&entry, spot);
+                    self.file(&path, &seen, spot);
                 }
             }
         }
         Ok(())
     }
 
-    /// Whether a directory is still the one that was met; asked after it was read, at its first
-    /// entry. The walk itself would follow a link that took its place.
-    fn is_still(&mut self, opened: &Opened, root: &Path) -> bool {
-        let path = &opened.path;
-        // Only the source itself may be named by a link.
-        let found = if path == root { fs::metadata(path) } else { fs::symlink_metadata(path) };
-        let refusal = match found {
-            Ok(found) if found.is_dir() && identity_of(&found).is_of(&opened.identity) => {
-                return true;
-            }
-            Ok(_) => RefusalKind::Replaced,
-            Err(error) => RefusalKind::Unreadable(error),
-        };
-        self.tree.refuse(path, refusal);
-        false
+    /// Goes into a directory that was listed.
+    fn enter(&mut self, mut listed: Listed, path: PathBuf, node: NodeId, origin: u32) -> Inside {
+        for refusal in std::mem::take(&mut listed.listing.refusals) {
+            self.tree.refuse(&path, refusal);
+        }
+        Inside { listed, at: 0, path, node, origin }
     }
 
     /// Whether the entry, not what it may link to, is an output.
-    fn is_output(&self, entry: &DirEntry) -> bool {
-        // The directory tells inode numbers; the system is asked only when one is met.
-        self.outputs.iter().any(|(_, inode)| *inode == entry.ino())
-            && entry.metadata().is_ok_and(|m| self.outputs.contains(&(m.dev(), m.ino())))
-    }
-
-    fn directory(&mut self, entry: &DirEntry, spot: Spot<'_>) -> Landing {
-        match entry.metadata() {
-            Ok(metadata) if !metadata.is_dir() => {
-                self.tree.refuse(entry.path(), RefusalKind::Replaced)
-            }
-            Ok(metadata) => {
-                let identity = identity_of(&metadata);
-                let found = Found { identity, file: None, through_link: false };
-                self.tree.place(spot, found, self.sources.overlay, entry.path())
-            }
-            Err(error) => self.tree.refuse(entry.path(), RefusalKind::Unreadable(error_of(error))),
-        }
+    pub(super) fn is_output(&self, seen: &Seen) -> bool {
+        self.outputs.contains(&(seen.identity.device, seen.identity.inode))
     }
 }
 
-pub(super) fn error_of(error: walkdir::Error) -> io::Error {
-    error.into_io_error().unwrap_or_else(|| io::Error::other("loop of directories"))
+impl Inside {
+    fn next(&mut self) -> Option<usize> {
+        let index = self.at;
+        self.at += 1;
+        (index < self.listed.listing.len()).then_some(index)
+    }
+
+    /// The ticket of the directory that is the entry `index`, once.
+    fn ticket(&mut self, index: usize) -> Option<Arc<Ticket>> {
+        let found = self.listed.directories.binary_search_by_key(&index, |(index, _)| *index);
+        found.ok().map(|at| Arc::clone(&self.listed.directories[at].1))
+    }
 }

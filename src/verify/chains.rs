@@ -84,9 +84,10 @@ impl Chains {
         Ok(Some(building.finish()))
     }
 
-    /// Takes the chain that begins at `first` for one owner.
-    pub(super) fn claim(&mut self, first: u32) -> Result<Vec<Stretch>, Fault> {
-        let mut stretches = Vec::new();
+    /// Takes the chain that begins at `first` for one owner, and puts it into `stretches` in place of
+    /// what is there.
+    pub(super) fn claim(&mut self, first: u32, stretches: &mut Vec<Stretch>) -> Result<(), Fault> {
+        stretches.clear();
         let mut next = first;
         loop {
             let index = self.runs.partition_point(|run| run.last < next);
@@ -106,7 +107,7 @@ impl Chains {
             match run.link {
                 Link::Next(to) => next = to,
                 Link::Bad => return Err(Fault::BadCluster { cluster: run.last }),
-                Link::End | Link::Free => return Ok(stretches),
+                Link::End | Link::Free => return Ok(()),
             }
         }
     }

@@ -2,6 +2,7 @@
 //! directory and no chain.
 
 use std::collections::HashSet;
+use std::fmt::Arguments;
 
 use super::finding::{Fault, Findings};
 use crate::fat::attr::Attributes;
@@ -125,25 +126,27 @@ impl Reading<'_> {
         let had_parts = !self.parts.is_empty();
         let long = join_parts(&self.parts, entry.name);
         self.parts.clear();
-        let name = long.clone().unwrap_or_else(|| shown(&entry));
-        let place = format!("{}/{name}", self.here.path);
-        if had_parts && long.is_none() {
-            self.findings.add(&place, Fault::StrayLongName);
+        let has_long = long.is_some();
+        let name = long.unwrap_or_else(|| shown(&entry));
+        let parent = self.here.path;
+        let place = format_args!("{parent}/{name}");
+        if had_parts && !has_long {
+            self.findings.add(place, Fault::StrayLongName);
         }
-        if let Some(Err(fault)) = long.as_deref().map(name::check) {
-            self.findings.add(&place, Fault::LongName(fault));
+        if has_long && let Err(fault) = name::check(&name) {
+            self.findings.add(place, Fault::LongName(fault));
         }
-        self.check_fields(&entry, long.is_some(), &place);
+        self.check_fields(&entry, has_long, place);
         if !self.shorts.insert(entry.name) {
-            self.findings.add(&place, Fault::ShortNameTwice(entry.name.to_string()));
+            self.findings.add(place, Fault::ShortNameTwice(entry.name.to_string()));
         }
         if !self.keys.insert(name::clash_key(&name)) {
-            self.findings.add(&place, Fault::SameName);
+            self.findings.add(place, Fault::SameName);
         }
         self.listing.entries.push(Listed { name, entry });
     }
 
-    fn check_fields(&mut self, entry: &FoundEntry, has_long: bool, place: &str) {
+    fn check_fields(&mut self, entry: &FoundEntry, has_long: bool, place: Arguments<'_>) {
         let known = Attributes::READ_ONLY
             | Attributes::HIDDEN
             | Attributes::SYSTEM
@@ -164,7 +167,7 @@ impl Reading<'_> {
         self.check_stamps(entry, place);
     }
 
-    fn check_stamps(&mut self, entry: &FoundEntry, place: &str) {
+    fn check_stamps(&mut self, entry: &FoundEntry, place: Arguments<'_>) {
         let accessed = DosTime { date: entry.accessed_date, time: 0 };
         for stamp in [entry.written, entry.created, accessed] {
             if !stamp.is_real() {
@@ -193,8 +196,8 @@ impl Reading<'_> {
         if !right {
             self.fault(Fault::Dot { name });
         }
-        let place = format!("{}/{name}", self.here.path);
-        self.check_stamps(&entry, &place);
+        let parent = self.here.path;
+        self.check_stamps(&entry, format_args!("{parent}/{name}"));
     }
 
     fn label(&mut self, entry: FoundEntry, index: u64) {

@@ -35,11 +35,11 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Adds one.
-    pub fn add(&mut self, place: &str, fault: Fault) {
+    /// Adds one. Its place is put into words only now: almost all that is looked at is right.
+    pub fn add(&mut self, place: impl fmt::Display, fault: Fault) {
         self.count += 1;
         if self.kept.len() < MOST_KEPT {
-            self.kept.push(Finding { place: place.to_owned(), fault });
+            self.kept.push(Finding { place: place.to_string(), fault });
         }
     }
 

@@ -132,7 +132,7 @@ fn walk(
             }
         }
         for missing in planned {
-            comparison.findings.add(&plan.image_path(missing), Fault::Missing);
+            comparison.findings.add(plan.image_path(missing), Fault::Missing);
         }
     }
     Ok(())

@@ -254,13 +254,11 @@ impl<I: ImageBytes + ?Sized> Walk<'_, I> {
             return Ok(directory::read(&bytes, here, self.findings));
         };
         let first_cluster = fat32.root_cluster;
-        let stretches = match self.chains.claim(first_cluster) {
-            Ok(stretches) => stretches,
-            Err(fault) => {
-                self.findings.add("/", fault);
-                return Ok(Listing::default());
-            }
-        };
+        let mut stretches = Vec::new();
+        if let Err(fault) = self.chains.claim(first_cluster, &mut stretches) {
+            self.findings.add("/", fault);
+            return Ok(Listing::default());
+        }
         let at_byte = self.geometry.cluster_at_byte(first_cluster);
         let pending = Pending { path: String::new(), first_cluster, parent_cluster: 0, stretches };
         let bytes = self.directory_bytes(&pending)?;
@@ -278,27 +276,30 @@ impl<I: ImageBytes + ?Sized> Walk<'_, I> {
         parent_cluster: u32,
         pending: &mut Vec<Pending>,
     ) {
+        let mut stretches = Vec::new();
         for Listed { name, entry } in entries {
-            let path = path_of(parent, &name);
+            let path = || path_of(parent, &name);
             let (first_cluster, size_bytes) = (entry.first_cluster, entry.size_bytes);
             let directory = entry.is_directory();
             *(if directory { &mut self.survey.directories } else { &mut self.survey.files }) += 1;
             if (first_cluster == 0) != (size_bytes == 0 && !directory) {
-                self.findings.add(&path, Fault::FirstCluster { size_bytes, first_cluster });
+                self.findings.add(path(), Fault::FirstCluster { size_bytes, first_cluster });
             }
             if first_cluster == 0 {
                 continue;
             }
-            match self.chains.claim(first_cluster) {
-                Err(fault) => self.findings.add(&path, fault),
-                Ok(stretches) if directory => {
+            match self.chains.claim(first_cluster, &mut stretches) {
+                Err(fault) => self.findings.add(path(), fault),
+                Ok(()) if directory => {
+                    let stretches = std::mem::take(&mut stretches);
+                    let path = path();
                     pending.push(Pending { path, first_cluster, parent_cluster, stretches });
                 }
-                Ok(stretches) => {
+                Ok(()) => {
                     let clusters = stretches.iter().map(|stretch| stretch.clusters()).sum();
                     let size_bytes = u64::from(size_bytes);
                     if clusters != self.geometry.clusters_for(size_bytes) {
-                        self.findings.add(&path, Fault::ChainLength { size_bytes, clusters });
+                        self.findings.add(path(), Fault::ChainLength { size_bytes, clusters });
                     }
                 }
             }
