@@ -59,7 +59,7 @@ pub(crate) fn draw(runs: &[Run], reference: &str, leave_out: &[String]) -> Optio
     drawing.frame_line((one, TOP), (one, bottom));
     drawing.frame_line((LEFT, bottom), (RIGHT, bottom));
     let unit = format!(
-        "wall time / wall time of the {reference}, logarithmic; median of the rounds; shorter is better"
+        "wall time / wall time of the {reference}, logarithmic; median of the rounds; further left is faster"
     );
     drawing.soft_text(f64::midpoint(LEFT, RIGHT), bottom + 42.0, Anchor::Middle, &unit);
     Some(drawing.finish())
