@@ -39,6 +39,9 @@ struct Args {
     /// A command that is known to take longer than --timeout: it is noted so, and not run
     #[arg(long, value_name = "NAME")]
     over: Vec<String>,
+    /// A command that is known to fail: it is noted so, and not run
+    #[arg(long, value_name = "NAME")]
+    failed: Vec<String>,
     /// File to which a line is added for each run
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
@@ -62,7 +65,7 @@ fn run(args: &Args) -> Result<()> {
         bail!("{}: a name without a command", args.commands.join(" "));
     };
     let reference = args.reference.as_deref().unwrap_or(&pairs[pairs.len() - 1][0]);
-    for name in args.over.iter().map(String::as_str).chain([reference]) {
+    for name in args.over.iter().chain(&args.failed).map(String::as_str).chain([reference]) {
         if !pairs.iter().any(|[known, _]| known == name) {
             bail!("{name}: no command has this name");
         }
@@ -83,6 +86,8 @@ fn run(args: &Args) -> Result<()> {
             }
             let outcome = if args.over.contains(name) {
                 Outcome::Over(f64::from(args.timeout))
+            } else if args.failed.contains(name) {
+                Outcome::Failed
             } else {
                 remove_outputs(&args.remove)?;
                 match measure::run(command, timeout, &interrupts)? {
@@ -110,7 +115,7 @@ fn run(args: &Args) -> Result<()> {
         all.extend(of_round);
     }
     remove_outputs(&args.remove)?;
-    show(&all, reference);
+    show(&args.tree, &all, reference);
     if !failed.is_empty() {
         bail!("{}: failed: {}", args.tree, failed.join(", "));
     }
@@ -128,13 +133,13 @@ fn remove_outputs(paths: &[PathBuf]) -> Result<()> {
     })
 }
 
-fn show(runs: &[Run], reference: &str) {
+fn show(tree: &str, runs: &[Run], reference: &str) {
     let rows = summary::rows(runs, reference);
-    let names = rows.iter().map(|row| row.tool.len()).max().unwrap_or(0);
+    let names = rows.iter().map(|row| row.tool.len()).chain([tree.len()]).max().unwrap_or(0);
     let line = |name: &str, [wall, ratio, cpu, peak]: [String; 4]| {
         println!("{name:names$}  {wall:>26}  {ratio:>26}  {cpu:>11}  {peak:>8}");
     };
-    line("", summary::titles(reference));
+    line(tree, summary::titles(reference));
     for row in &rows {
         line(&row.tool, row.cells());
     }
