@@ -10,9 +10,9 @@ use mkfatimg::fat::short::{ShortName, ShortNamer};
 use mkfatimg::fat::table::Chains;
 use mkfatimg::fat::time::DosTime;
 
-/// As many as 20,000 files of 25 letters, three records each, leave of a full directory.
+/// With three records each, nearly all that a directory can hold.
 const NAMES: usize = 20_000;
-/// What the image writer asks for at a time.
+/// The image writer fills its buffer with as much at a time.
 const WINDOW_BYTES: usize = 1 << 20;
 const FIRST_CLUSTER: u32 = 2;
 
@@ -20,36 +20,40 @@ fn main() {
     divan::main();
 }
 
-/// The last cluster of each of `count` equal chains that fill a volume of the type.
-fn last_clusters(kind: FatKind, chains: Many) -> Vec<u32> {
-    let clusters = match kind {
+/// The last cluster of each of equal chains that fill a volume of the type.
+fn last_clusters(kind: FatKind, chains: Chain) -> Vec<u32> {
+    let clusters: u32 = match kind {
         FatKind::Fat12 => 4_000,
         FatKind::Fat16 => 65_000,
         FatKind::Fat32 => 1_300_000,
     };
-    let step = match chains {
-        Many::Few => clusters / 4,
-        // A file of one or two clusters each, as in a tree of small files.
-        Many::Many => 2,
+    let chain_clusters = match chains {
+        Chain::Long => clusters / 4,
+        Chain::Short => 2,
     };
-    (FIRST_CLUSTER..FIRST_CLUSTER + clusters).step_by(step as usize).skip(1).collect()
+    (1..=clusters / chain_clusters)
+        .map(|chain| FIRST_CLUSTER - 1 + chain * chain_clusters)
+        .collect()
 }
 
+/// How the clusters are shared out.
 #[derive(Debug, Clone, Copy)]
-enum Many {
-    Few,
-    Many,
+enum Chain {
+    /// Four large files.
+    Long,
+    /// As in a tree of small files.
+    Short,
 }
 
 #[divan::bench(args = [
-    (FatKind::Fat12, Many::Few),
-    (FatKind::Fat12, Many::Many),
-    (FatKind::Fat16, Many::Few),
-    (FatKind::Fat16, Many::Many),
-    (FatKind::Fat32, Many::Few),
-    (FatKind::Fat32, Many::Many),
+    (FatKind::Fat12, Chain::Long),
+    (FatKind::Fat12, Chain::Short),
+    (FatKind::Fat16, Chain::Long),
+    (FatKind::Fat16, Chain::Short),
+    (FatKind::Fat32, Chain::Long),
+    (FatKind::Fat32, Chain::Short),
 ])]
-fn fat(bencher: Bencher<'_, '_>, (kind, chains): (FatKind, Many)) {
+fn fat(bencher: Bencher<'_, '_>, (kind, chains): (FatKind, Chain)) {
     let ends = last_clusters(kind, chains);
     let chains = Chains::new(kind, 0xF8, &ends);
     let used_bytes = usize::try_from(chains.used_bytes()).expect("a FAT of a few MB");
