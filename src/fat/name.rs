@@ -58,11 +58,10 @@ pub fn check(name: &str) -> Result<(), NameFault> {
     if name.bytes().all(|byte| byte == b'.') {
         return Err(NameFault::OnlyDots);
     }
-    if let Some(bad) = name.chars().find(|character| is_forbidden(*character)) {
-        return Err(NameFault::Forbidden(bad));
-    }
-    if name.contains('\u{FFFF}') {
-        return Err(NameFault::PaddingUnit);
+    match name.chars().find(|character| is_forbidden(*character) || *character == '\u{FFFF}') {
+        Some('\u{FFFF}') => return Err(NameFault::PaddingUnit),
+        Some(bad) => return Err(NameFault::Forbidden(bad)),
+        None => {}
     }
     if name.ends_with('.') {
         return Err(NameFault::TrailingDot);
@@ -83,7 +82,7 @@ pub fn is_forbidden(character: char) -> bool {
 
 /// UTF-16 units of `name`.
 pub fn units(name: &str) -> usize {
-    name.chars().map(char::len_utf16).sum()
+    if name.is_ascii() { name.len() } else { name.chars().map(char::len_utf16).sum() }
 }
 
 /// Records that the long form of `name` takes beside the short one.
@@ -93,6 +92,10 @@ pub fn long_parts(name: &str) -> usize {
 
 /// `name` as a short name, if it is one but for the case of its letters.
 pub fn plain(name: &str) -> Option<PlainName> {
+    // Most names that are none are seen at once.
+    if name.len() > 8 + 1 + 3 {
+        return None;
+    }
     let (base, extension) = match name.split_once('.') {
         Some((_, "")) => return None,
         Some((base, extension)) => (base, extension),
