@@ -102,8 +102,8 @@ impl<'a> Opener<'a> {
     }
 
     /// Opens a file, never anything that blocks. Whether it is the one that was scanned is asked
-    /// once, by [`Content::finish`]: a question before the first byte could not tell more, and
-    /// costs small files a tenth of their time.
+    /// once, by [`Content::finish`]: a question before the first byte could not tell more, and would
+    /// cost each small file a system call.
     ///
     /// # Errors
     /// When it is gone, or may not be read.
