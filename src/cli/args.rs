@@ -208,7 +208,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     pub(crate) preallocate: bool,
 
-    /// Threads that read and write at once [default: one for each processor, 4 at most]
+    /// Threads that read and write at once, 1 to 256; by default as many as gain something, up to 4
     ///
     /// The image is the same whatever their number.
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_negative_numbers = true, help_heading = "Output")]

@@ -66,17 +66,13 @@ pub(super) fn output(args: &Args) -> Result<Option<Output>> {
     }
     output.sync = args.sync;
     output.preallocate = args.preallocate;
-    output.jobs = jobs(args);
+    output.jobs = args.jobs.map(Jobs::new);
     output.direct = match args.direct {
         PastCache::Auto => Direct::Auto,
         PastCache::Always => Direct::Always,
         PastCache::Never => Direct::Never,
     };
     Ok(Some(output))
-}
-
-fn jobs(args: &Args) -> Jobs {
-    args.jobs.map_or_else(Jobs::default, Jobs::new)
 }
 
 fn is_same_file(one: &Path, other: &Path) -> bool {
@@ -131,7 +127,7 @@ fn sources(args: &Args) -> Result<Sources> {
     Ok(Sources {
         places,
         overlay: args.overlay,
-        jobs: jobs(args),
+        jobs: args.jobs.map_or_else(Jobs::default, Jobs::new),
         links: match args.symlinks {
             Links::Follow => LinkPolicy::Follow,
             Links::Host => LinkPolicy::Host,

@@ -45,9 +45,6 @@ const FILE_RUN_BYTES: u64 = 8 << 20;
 /// Of a stream: what a buffer holds, so that it is full when its turn comes.
 const STREAM_RUN_BYTES: u64 = buffer::CAPACITY_BYTES as u64;
 
-/// One thread at least reads ahead while another writes to a stream.
-const LEAST_STREAM_JOBS: usize = 2;
-
 /// What went wrong after the plan.
 #[derive(Debug, Error)]
 pub enum WriteError {
@@ -163,10 +160,11 @@ fn write_stream(
     watch: &dyn Observer,
 ) -> Result<(Outcome, Strategy), WriteError> {
     let stream = Stream::open(output)?;
-    let jobs = output.jobs.at_least(LEAST_STREAM_JOBS);
+    let cache = Cache::Stream;
+    let jobs = output.jobs.unwrap_or_else(|| strategy::default_jobs(cache));
     let runs = runs::runs(image.segments(), STREAM_RUN_BYTES, |_| 0);
     let outcome = workers::write_runs(image, runs, &stream, jobs, watch)?;
-    Ok((outcome, Strategy { jobs, reserved: false, cache: Cache::Stream }))
+    Ok((outcome, Strategy { jobs, reserved: false, cache }))
 }
 
 fn write_file(
@@ -187,15 +185,16 @@ fn write_file(
     if matches!(wanted, Cache::Past(_)) {
         file.go_past_cache();
     }
+    let jobs = output.jobs.unwrap_or_else(|| strategy::default_jobs(wanted));
     let tree = image.plan().tree();
     let cloned_bytes = |id| cloned.bytes_of(id, tree.node(id).size_bytes());
     let runs = runs::runs(image.segments(), FILE_RUN_BYTES, cloned_bytes);
-    let copied = workers::write_runs(image, runs, &file, output.jobs, watch)?;
+    let copied = workers::write_runs(image, runs, &file, jobs, watch)?;
     file.complete()?;
     let outcome = Outcome { cloned_bytes: cloned.bytes, ..copied };
     let cache = match wanted {
         Cache::Past(_) if !file.is_past_cache() => Cache::Through(Reason::Refused),
         wanted => wanted,
     };
-    Ok((outcome, Strategy { jobs: output.jobs, reserved, cache }, file))
+    Ok((outcome, Strategy { jobs, reserved, cache }, file))
 }

@@ -23,8 +23,8 @@ pub struct Output {
     pub sync: bool,
     /// Whether room for the whole image is reserved first.
     pub preallocate: bool,
-    /// How many threads read and write.
-    pub jobs: Jobs,
+    /// How many threads read and write; `None` for as many as suit the way of writing.
+    pub jobs: Option<Jobs>,
     /// Whether a file is written past the page cache.
     pub direct: Direct,
 }
@@ -167,8 +167,7 @@ impl Output {
     }
 
     fn of(place: Place) -> Self {
-        let (jobs, direct) = (Jobs::default(), Direct::default());
-        Self { place, sync: false, preallocate: false, jobs, direct }
+        Self { place, sync: false, preallocate: false, jobs: None, direct: Direct::default() }
     }
 
     fn existing(path: &Path, target: PathBuf, found: &Metadata) -> Result<Place, OutputError> {

@@ -8,6 +8,13 @@ use super::output::Direct;
 use crate::image::{Body, Image};
 use crate::jobs::Jobs;
 
+/// Workers that write past the page cache wait for the disk, not for a processor, and a disk is at its
+/// fastest when several writes wait for it.
+const LEAST_DIRECT_JOBS: usize = 4;
+
+/// One thread at least reads ahead while another writes to a stream.
+const LEAST_STREAM_JOBS: usize = 2;
+
 /// Where the system does not tell how much it keeps in memory.
 const USUAL_ROOM_BYTES: u64 = 2 << 30;
 
@@ -66,6 +73,15 @@ impl Cache {
                 if written_bytes > room_bytes { Self::Past(reason) } else { Self::Through(reason) }
             }
         }
+    }
+}
+
+/// How many threads work, where it was not asked for.
+pub(super) fn default_jobs(cache: Cache) -> Jobs {
+    match cache {
+        Cache::Through(_) => Jobs::default(),
+        Cache::Past(_) => Jobs::default().at_least(LEAST_DIRECT_JOBS),
+        Cache::Stream => Jobs::default().at_least(LEAST_STREAM_JOBS),
     }
 }
 
