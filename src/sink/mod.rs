@@ -165,7 +165,7 @@ fn write_stream(
     let stream = Stream::open(output)?;
     let jobs = output.jobs.at_least(LEAST_STREAM_JOBS);
     let runs = runs::runs(image.segments(), STREAM_RUN_BYTES, |_| 0);
-    let outcome = workers::write_runs(image, runs, &stream, jobs, watch)?;
+    let (outcome, jobs) = workers::write_runs(image, runs, &stream, jobs, watch)?;
     Ok((outcome, Strategy { jobs, reserved: false, cache: Cache::Stream }))
 }
 
@@ -190,12 +190,12 @@ fn write_file(
     let tree = image.plan().tree();
     let cloned_bytes = |id| cloned.bytes_of(id, tree.node(id).size_bytes());
     let runs = runs::runs(image.segments(), FILE_RUN_BYTES, cloned_bytes);
-    let copied = workers::write_runs(image, runs, &file, output.jobs, watch)?;
+    let (copied, jobs) = workers::write_runs(image, runs, &file, output.jobs, watch)?;
     file.complete()?;
     let outcome = Outcome { cloned_bytes: cloned.bytes, ..copied };
     let cache = match wanted {
         Cache::Past(_) if !file.is_past_cache() => Cache::Through(Reason::Refused),
         wanted => wanted,
     };
-    Ok((outcome, Strategy { jobs: output.jobs, reserved, cache }, file))
+    Ok((outcome, Strategy { jobs, reserved, cache }, file))
 }
