@@ -155,8 +155,9 @@ fn request(root: &Path) -> Request {
     }
 }
 
-/// Bytes of a file that lies in two runs at least.
-const FILE_BYTES: u64 = 9 * MIB + 123;
+/// Bytes of files that lie in two runs at least, of an image file and of a stream.
+const FILE_RUN_BYTES: u64 = 9 * MIB + 123;
+const STREAM_RUN_BYTES: u64 = MIB + 123;
 
 /// What can happen to a file, quickly noticed or slowly: a build that told whatever it met first
 /// would tell of the later ones.
@@ -173,13 +174,13 @@ const CHANGES: [Change; 5] =
     [Change::Touched, Change::Vanished, Change::Grown, Change::Replaced, Change::Shrunk];
 
 impl Change {
-    fn make(self, path: &Path, kept: &Path) {
+    fn make(self, path: &Path, kept: &Path, bytes: u64) {
         let set_len =
-            |bytes| OpenOptions::new().write(true).open(path).unwrap().set_len(bytes).unwrap();
+            |len| OpenOptions::new().write(true).open(path).unwrap().set_len(len).unwrap();
         match self {
             Self::Touched => set_time(path, TREE_SECONDS + 2),
-            Self::Grown => set_len(FILE_BYTES + 1),
-            Self::Shrunk => set_len(FILE_BYTES - 1),
+            Self::Grown => set_len(bytes + 1),
+            Self::Shrunk => set_len(bytes - 1),
             Self::Replaced => {
                 fs::rename(path, kept).unwrap();
                 fs::write(path, "another").unwrap();
@@ -189,24 +190,24 @@ impl Change {
     }
 
     /// Makes it as if nothing had happened.
-    fn undo(self, path: &Path, kept: &Path) {
+    fn undo(self, path: &Path, kept: &Path, bytes: u64) {
         match self {
             Self::Replaced | Self::Vanished => fs::rename(kept, path).unwrap(),
             Self::Grown | Self::Shrunk => {
                 let file = OpenOptions::new().write(true).open(path).unwrap();
-                file.set_len(FILE_BYTES).unwrap();
-                file.write_all_at(&[((FILE_BYTES - 1) % 251) as u8], FILE_BYTES - 1).unwrap();
+                file.set_len(bytes).unwrap();
+                file.write_all_at(&[((bytes - 1) % 251) as u8], bytes - 1).unwrap();
             }
             Self::Touched => {}
         }
         set_time(path, TREE_SECONDS);
     }
 
-    fn text(self) -> String {
+    fn text(self, bytes: u64) -> String {
         let what = match self {
             Self::Touched => "changed".to_owned(),
-            Self::Grown => format!("grew from {FILE_BYTES} to {} bytes", FILE_BYTES + 1),
-            Self::Shrunk => format!("shrank from {FILE_BYTES} to {} bytes", FILE_BYTES - 1),
+            Self::Grown => format!("grew from {bytes} to {} bytes", bytes + 1),
+            Self::Shrunk => format!("shrank from {bytes} to {} bytes", bytes - 1),
             Self::Replaced => "was replaced by another file".to_owned(),
             Self::Vanished => "vanished".to_owned(),
         };
@@ -218,22 +219,24 @@ impl Change {
 struct Changing {
     folder: TempDir,
     tree: TreeBuilder,
+    /// Of each file.
+    bytes: u64,
 }
 
 impl Changing {
     const NAMES: [&str; 5] = ["b", "c", "d", "e", "f"];
 
-    fn new() -> Self {
+    fn new(bytes: u64) -> Self {
         let folder = scratch();
         let tree = TreeBuilder::new(folder.path().join("source"));
-        tree.filled("a", FILE_BYTES as usize).file("an empty one", "");
+        tree.filled("a", bytes as usize).file("an empty one", "");
         for name in Self::NAMES {
-            tree.filled(name, FILE_BYTES as usize);
+            tree.filled(name, bytes as usize);
         }
         tree.settle();
         fs::create_dir(folder.path().join("kept")).unwrap();
         fs::create_dir(folder.path().join("out")).unwrap();
-        Self { folder, tree }
+        Self { folder, tree, bytes }
     }
 
     /// Builds while all files but the first change, the kinds of change beginning with number
@@ -244,23 +247,27 @@ impl Changing {
         let changes = Self::NAMES.into_iter().zip(CHANGES.into_iter().cycle().skip(first));
         let change = || {
             fs::rename(source("an empty one"), kept("an empty one")).unwrap();
-            changes.clone().for_each(|(name, change)| change.make(&source(name), &kept(name)));
+            changes
+                .clone()
+                .for_each(|(name, change)| change.make(&source(name), &kept(name), self.bytes));
         };
         let request = request(self.tree.root());
         let built = mkfatimg::build(&request, output, Depth::Structure, &AtWrite(&change));
-        changes.clone().for_each(|(name, change)| change.undo(&source(name), &kept(name)));
+        changes
+            .clone()
+            .for_each(|(name, change)| change.undo(&source(name), &kept(name), self.bytes));
         fs::rename(kept("an empty one"), source("an empty one")).unwrap();
         let told = match built.unwrap_err() {
             Error::Write(WriteError::Content(error)) => error.to_string(),
             other => panic!("{other}"),
         };
-        (told, format!("{}: {}", source("b").display(), CHANGES[first].text()))
+        (told, format!("{}: {}", source("b").display(), CHANGES[first].text(self.bytes)))
     }
 }
 
 #[test]
 fn the_first_change_in_the_order_of_the_image_is_told_and_no_file_is_left() {
-    let changing = Changing::new();
+    let changing = Changing::new(FILE_RUN_BYTES);
     let out = changing.folder.path().join("out");
     for round in 0..20 {
         for count in [1, 2, 4] {
@@ -275,7 +282,7 @@ fn the_first_change_in_the_order_of_the_image_is_told_and_no_file_is_left() {
 
 #[test]
 fn of_a_stream_that_ends_with_the_first_change_the_right_bytes_before_it_came() {
-    let changing = Changing::new();
+    let changing = Changing::new(STREAM_RUN_BYTES);
     let fifo = changing.folder.path().join("out/fifo");
     make_fifo(&fifo);
     let read_fifo = || {
@@ -328,7 +335,7 @@ fn of_what_has_no_bytes_the_first_that_changed_is_told() {
             let change = || names.iter().for_each(|path| fs::remove_file(path).unwrap());
             let request = request(tree.root());
             let built = mkfatimg::build(&request, &output, Depth::Structure, &AtWrite(&change));
-            let wanted = format!("{}: {}", names[0].display(), Change::Vanished.text());
+            let wanted = format!("{}: {}", names[0].display(), Change::Vanished.text(0));
             assert_eq!(built.unwrap_err().to_string(), wanted, "{count} threads");
             assert!(!folder.path().join("image").exists());
             names.iter().for_each(|path| fs::write(path, "").unwrap());
