@@ -453,6 +453,90 @@ fn words_that_will_be_subcommands_are_no_names_of_images_without_a_folder() {
 }
 
 #[test]
+fn a_number_of_threads_is_refused_with_the_range() {
+    let scene = Scene::new();
+    for value in ["0", "257", "-1", "x", "", "1.5", "99999999999999999999", "0x2", "4k"] {
+        let ran = scene.run(&["--from", "src", "--jobs", value, "out.img"]);
+        let first = ran.stderr.lines().next().unwrap_or_default();
+        let reason = "a number of threads is 1 to 256";
+        assert_eq!(first, format!("error: invalid value '{value}' for '--jobs <N>': {reason}"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{value}");
+        assert!(!scene.path("out.img").exists(), "{value}");
+    }
+    for value in ["1", "256"] {
+        let ran = scene.run(&["--from", "src", "--jobs", value, "-q", "out.img"]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""));
+        assert_sound(&scene.path("out.img"), &Expect::default());
+    }
+}
+
+/// The lines of `-v` between summary and layout, but for the one on reserved room, which follows
+/// the file system.
+fn strategy(scene: &Scene, flags: &[&str]) -> Vec<String> {
+    let ran = scene.run(&[&["--from", "src", "-v"], flags, &["out.img"]].concat());
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    // The summary's last line begins with a blank.
+    let (above, _) = ran.stderr.split_once("\n\n").unwrap();
+    let lines = above.lines().rev().take_while(|line| !line.starts_with(' '));
+    let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+    lines.reverse();
+    lines.retain(|line| line != "room for what was written reserved first");
+    lines
+}
+
+#[test]
+fn a_verbose_build_tells_how_the_image_was_written_and_why() {
+    let scene = Scene::new();
+    let asked = "written through the page cache, as asked";
+    assert_eq!(
+        strategy(&scene, &["--jobs", "1", "--direct", "never"]),
+        ["one thread read and wrote (--jobs)", asked]
+    );
+    assert_eq!(
+        strategy(&scene, &["--jobs", "2", "--direct", "never"]),
+        ["2 threads read and wrote at the same time (--jobs)", asked]
+    );
+    let past = strategy(&scene, &["--jobs", "1", "--direct", "always"]);
+    // `tests/system_calls.rs` makes sure of either.
+    let possible = [
+        "written past the page cache, as asked",
+        "written through the page cache: the file system takes no other writes",
+    ];
+    assert_eq!(past[0], "one thread read and wrote (--jobs)");
+    assert!(past.len() == 2 && possible.contains(&past[1].as_str()), "{past:?}");
+    let chosen = strategy(&scene, &["--jobs", "1"]);
+    let room = chosen[1].strip_prefix("written through the page cache: it takes ").unwrap();
+    assert!(room.ends_with(" before the disk is waited for (--direct)"), "{chosen:?}");
+    assert_eq!(chosen.len(), 2, "{chosen:?}");
+}
+
+#[test]
+fn a_verbose_build_of_a_stream_tells_of_threads_alone() {
+    let scene = Scene::new();
+    for (jobs, threads) in [("1", 2), ("2", 2), ("3", 3)] {
+        let ran = scene.run(&["--from", "src", "-v", "--jobs", jobs, "/dev/null"]);
+        assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+        let line =
+            format!("\n{threads} threads read and wrote at the same time (--jobs)\n\nregion");
+        assert!(ran.stderr.contains(&line), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn writes_past_the_page_cache_are_for_files() {
+    let scene = Scene::new();
+    make_fifo(&scene.path("fifo"));
+    for (out, name) in [("-", "standard output"), ("fifo", "fifo"), ("/dev/null", "/dev/null")] {
+        let line = format!("--direct always is for image files; {name} is a stream");
+        scene.fails(&["--from", "src", "--direct", "always", out], 2, &[&line]);
+    }
+    for direct in ["auto", "never"] {
+        let ran = scene.run(&["--from", "src", "-q", "--direct", direct, "/dev/null"]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""), "{direct}");
+    }
+}
+
+#[test]
 fn sync_and_preallocate_are_for_files() {
     let scene = Scene::new();
     make_fifo(&scene.path("fifo"));

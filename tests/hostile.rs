@@ -2,19 +2,20 @@
 
 mod support;
 
-use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, makedev, mknodat};
-use support::{Expect, Ran, Tool, TreeBuilder, Workplace, assert_sound, make_fifo, set_time};
+use support::{
+    Expect, Mounted, Ran, Tool, TreeBuilder, Workplace, assert_sound, make_fifo, set_time,
+};
 
 /// Larger than what a builder reads ahead of a reader that waits: a pipe and its own buffer.
 const FIRST_BYTES: usize = 4 << 20;
@@ -421,33 +422,6 @@ fn a_full_device_is_told_without_talk_of_an_old_image() {
         let ran = scene.run(arguments);
         assert_eq!((ran.status, ran.stdout.as_str()), (Some(1), ""));
         assert_eq!(ran.stderr, "mkfatimg: /dev/full: no room left for the image\n");
-    }
-}
-
-/// A file system of its own; unmounted with the value.
-struct Mounted {
-    umount: Tool,
-    at: PathBuf,
-}
-
-impl Mounted {
-    /// A small file system in memory; `None` where mounting is not allowed.
-    fn tmpfs(at: PathBuf, options: &str) -> Option<Self> {
-        let (mount, umount) = (Tool::find("mount")?, Tool::find("umount")?);
-        fs::create_dir(&at).unwrap();
-        let words = ["-t", "tmpfs", "-o", options, "tmpfs"].map(OsStr::new);
-        let ran = mount.run(words.into_iter().chain([at.as_os_str()]));
-        if ran.status != Some(0) {
-            eprintln!("SKIPPED: mounting is not permitted: {}", ran.stderr.trim_end());
-            return None;
-        }
-        Some(Self { umount, at })
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        self.umount.run([&self.at]);
     }
 }
 

@@ -356,3 +356,14 @@ proptest! {
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(150)
 }
+
+/// Memory grows with the number of entries and with nothing else, so this is what decides how many
+/// a machine can hold: what the tree and the plan keep of each, beside its name.
+#[test]
+fn an_entry_takes_150_bytes_of_memory_at_most() {
+    let tree = size_of::<mkfatimg::source::Node>();
+    let plan = size_of::<mkfatimg::plan::Placed>();
+    // Where a chain ends, for the FAT.
+    let chain_end = size_of::<u32>();
+    assert!(tree + plan + chain_end <= 150, "{tree} + {plan} + {chain_end} bytes");
+}

@@ -163,7 +163,7 @@ fn write_stream(
     let cache = Cache::Stream;
     let jobs = output.jobs.unwrap_or_else(|| strategy::default_jobs(cache));
     let runs = runs::runs(image.segments(), STREAM_RUN_BYTES, |_| 0);
-    let outcome = workers::write_runs(image, runs, &stream, jobs, watch)?;
+    let (outcome, jobs) = workers::write_runs(image, runs, &stream, jobs, watch)?;
     Ok((outcome, Strategy { jobs, reserved: false, cache }))
 }
 
@@ -189,7 +189,7 @@ fn write_file(
     let tree = image.plan().tree();
     let cloned_bytes = |id| cloned.bytes_of(id, tree.node(id).size_bytes());
     let runs = runs::runs(image.segments(), FILE_RUN_BYTES, cloned_bytes);
-    let copied = workers::write_runs(image, runs, &file, jobs, watch)?;
+    let (copied, jobs) = workers::write_runs(image, runs, &file, jobs, watch)?;
     file.complete()?;
     let outcome = Outcome { cloned_bytes: cloned.bytes, ..copied };
     let cache = match wanted {

@@ -25,7 +25,7 @@ const PAGE_BYTES: u64 = 4096;
 /// How an image was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strategy {
-    /// How many threads read and wrote.
+    /// How many threads read and wrote: fewer than asked for where the system gave no more.
     pub jobs: Jobs,
     /// Whether room was reserved for all that would be written before it was.
     pub reserved: bool,

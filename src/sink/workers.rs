@@ -10,7 +10,8 @@ use crate::jobs::Jobs;
 use crate::source::NodeId;
 use crate::source::content::{Opener, Part};
 
-/// Fills and writes all `runs` of `image`, then asks after what has no bytes and so was not opened.
+/// Fills and writes all `runs` of `image`, then asks after what has no bytes and so was not opened;
+/// tells what was written, and by how many workers.
 ///
 /// # Errors
 /// Whatever the number of workers, the error that is first in the order of the image.
@@ -20,7 +21,7 @@ pub(super) fn write_runs(
     destination: &dyn Destination,
     jobs: Jobs,
     watch: &dyn Observer,
-) -> Result<Outcome, WriteError> {
+) -> Result<(Outcome, Jobs), WriteError> {
     let plan = image.plan();
     let hire = || {
         let (opener, buffer) = (Opener::new(plan.tree()), Buffer::new(destination, watch));
@@ -41,8 +42,9 @@ pub(super) fn write_runs(
             Ok(opener.confirm(id)?)
         },
     )?;
+    let worked = Jobs::ONE.at_least(workers.len());
     let outcomes = workers.into_iter().map(|worker| worker.buffer.outcome());
-    Ok(outcomes.fold(Outcome::default(), |sum, outcome| sum.plus(&outcome)))
+    Ok((outcomes.fold(Outcome::default(), |sum, outcome| sum.plus(&outcome)), worked))
 }
 
 struct Worker<'a> {

@@ -5,6 +5,7 @@
 pub mod damage;
 pub mod fsck;
 pub mod invariants;
+pub mod mounted;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,6 +17,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 pub use invariants::Expect;
+pub use mounted::Mounted;
 pub use tempfile::TempDir;
 
 /// 2024-02-29 12:00:00 UTC: the time of everything that [`TreeBuilder`] makes.
