@@ -20,15 +20,15 @@ pub(super) struct Ticket {
 enum Progress {
     Waiting,
     Underway,
-    Done(Listed),
+    Done(Delivered),
 }
 
 /// A directory that is listed.
 #[derive(Debug, Default)]
-pub(super) struct Listed {
+pub(super) struct Delivered {
     pub(super) listing: Listing,
-    /// Tickets of the directories in it, by their numbers in the listing, ascending.
-    pub(super) directories: Vec<(usize, Arc<Ticket>)>,
+    /// Tickets of the directories in it, in order.
+    pub(super) directories: Vec<Arc<Ticket>>,
 }
 
 /// Threads that list directories while the walk goes on.
@@ -70,13 +70,13 @@ impl<'a> Ahead<'a> {
     }
 
     /// The listing of `folder`, which nobody knows yet.
-    pub(super) fn list(&self, folder: Folder) -> Listed {
+    pub(super) fn list(&self, folder: Folder) -> Delivered {
         self.work_on(&Ticket::new(folder))
     }
 
     /// The listing for a ticket: made now if nobody is at it. While another thread is, this one
     /// lists something else: to be put to sleep and woken costs more than a small directory.
-    pub(super) fn collect(&self, ticket: &Ticket) -> Listed {
+    pub(super) fn collect(&self, ticket: &Ticket) -> Delivered {
         loop {
             if ticket.take() {
                 return self.work_on(ticket);
@@ -108,7 +108,7 @@ impl<'a> Ahead<'a> {
     /// Lists for a ticket, unless somebody does or did.
     fn deliver(&self, ticket: &Ticket) {
         if ticket.take() {
-            let mut delivery = Delivery { ticket, listed: Listed::default() };
+            let mut delivery = Delivery { ticket, listed: Delivered::default() };
             delivery.listed = self.work_on(ticket);
         }
     }
@@ -129,29 +129,29 @@ impl<'a> Ahead<'a> {
     }
 
     /// Lists a directory, and lets others know of those in it.
-    fn work_on(&self, ticket: &Ticket) -> Listed {
+    fn work_on(&self, ticket: &Ticket) -> Delivered {
         let Folder { root, path, .. } = &ticket.folder;
         let listing = ticket.folder.list(self.watch);
-        let met = |(index, identity)| {
-            let path = path.join(os_name(listing.name(index)));
-            (index, Arc::new(Ticket::new(Folder { root: Arc::clone(root), path, identity })))
+        let met = |(name, identity)| {
+            let (root, path) = (Arc::clone(root), path.join(os_name(name)));
+            Arc::new(Ticket::new(Folder { root, path, identity }))
         };
-        let directories: Vec<(usize, Arc<Ticket>)> = listing.directories().map(met).collect();
+        let directories: Vec<Arc<Ticket>> = listing.directories().map(met).collect();
         if self.helped && !directories.is_empty() {
-            let tickets = directories.iter().rev().map(|(_, ticket)| Arc::clone(ticket));
+            let tickets = directories.iter().rev().map(Arc::clone);
             let mut waiting = lock(&self.waiting);
             waiting.tickets.extend(tickets);
             if waiting.idle > 0 {
                 self.changed.notify_all();
             }
         }
-        Listed { listing, directories }
+        Delivered { listing, directories }
     }
 }
 
 impl Progress {
     /// The listing, once.
-    fn delivered(&mut self) -> Option<Listed> {
+    fn delivered(&mut self) -> Option<Delivered> {
         match self {
             Self::Done(listed) => Some(std::mem::take(listed)),
             Self::Waiting | Self::Underway => None,
@@ -179,7 +179,7 @@ impl Ticket {
 /// wait for ever.
 struct Delivery<'a> {
     ticket: &'a Ticket,
-    listed: Listed,
+    listed: Delivered,
 }
 
 impl Drop for Delivery<'_> {

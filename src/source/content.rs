@@ -169,7 +169,9 @@ impl<'a> Opener<'a> {
             Some(root) => root,
             None => Root::open(location.root)?,
         };
-        let descriptor = self.root.insert(root).directory(&location.folder)?;
+        // Not two at once: descriptors may be few.
+        self.folder = None;
+        let descriptor = self.root.insert(root).directory(&location.folder, OFlags::PATH)?;
         let opened = openat(&descriptor, location.name, flags, Mode::empty());
         if let Some(key) = key {
             self.folder = Some(Folder { key, descriptor });

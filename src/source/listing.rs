@@ -1,13 +1,11 @@
 //! One directory: the names in it, and what the host says of each. Knows no policy and no tree.
 
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, fstat, statat};
+use rustix::fs::{AtFlags, Dir, OFlags, statat};
 use rustix::io::Errno;
-use walkdir::WalkDir;
 
 use super::beneath::Root;
 use super::refusal::RefusalKind;
@@ -35,82 +33,88 @@ pub(super) struct Listing {
     pub(super) refusals: Vec<RefusalKind>,
 }
 
+/// An entry of a directory.
 #[derive(Debug)]
-struct Listed {
+pub(super) struct Listed {
     name_at: u32,
     name_bytes: u32,
-    seen: io::Result<Seen>,
+    pub(super) seen: io::Result<Seen>,
 }
 
 impl Folder {
-    /// Reads the directory and asks after all that is in it, or after less once `watch` asks to
-    /// stop. A link that has taken its place is not followed: what the names stand for is asked of
-    /// the very directory that was met.
+    /// Reads the directory and asks once after each thing in it, or after fewer once `watch` asks to
+    /// stop. Names and what they stand for come from one descriptor of the very directory that was
+    /// met: whatever takes its place meanwhile cannot hide an entry or bring another.
     pub(super) fn list(&self, watch: &dyn Observer) -> Listing {
-        let refused = |kind| Listing { refusals: vec![kind], ..Listing::default() };
-        let folder = match self.root.directory(&self.path) {
-            Ok(folder) => folder,
-            // Something else has its name now.
-            Err(Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => {
-                return refused(RefusalKind::Replaced);
-            }
-            Err(error) => return refused(RefusalKind::Unreadable(error.into())),
-        };
-        match fstat(&folder) {
-            Ok(found) if Seen::from(&found).identity.is_of(&self.identity) => {}
-            Ok(_) => return refused(RefusalKind::Replaced),
-            Err(error) => return refused(RefusalKind::Unreadable(error.into())),
-        }
         let mut listing = Listing::default();
-        for entry in WalkDir::new(&self.path).min_depth(1).max_depth(1) {
+        let refusal = match self.root.directory(&self.path, OFlags::RDONLY).and_then(Dir::new) {
+            Ok(mut directory) => self.read(&mut directory, watch, &mut listing),
+            // Something else has its name now.
+            Err(Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => Err(RefusalKind::Replaced),
+            Err(error) => Err(RefusalKind::Unreadable(error.into())),
+        };
+        listing.refusals.extend(refusal.err());
+        listing
+    }
+
+    fn read(
+        &self,
+        directory: &mut Dir,
+        watch: &dyn Observer,
+        listing: &mut Listing,
+    ) -> Result<(), RefusalKind> {
+        let unreadable = |error: Errno| RefusalKind::Unreadable(error.into());
+        let found = Seen::from(&directory.stat().map_err(unreadable)?);
+        if !found.identity.is_of(&self.identity) {
+            return Err(RefusalKind::Replaced);
+        }
+        let mut read = Ok(());
+        while let Some(entry) = directory.next() {
             match entry {
-                Ok(entry) => listing.add_name(entry.file_name().as_bytes()),
-                Err(error) => listing.refusals.push(RefusalKind::Unreadable(error_of(error))),
+                Ok(entry) => listing.add_name(entry.file_name().to_bytes()),
+                Err(error) => {
+                    read = Err(unreadable(error));
+                    break;
+                }
             }
         }
         listing.sort();
+        let folder = directory.fd().map_err(unreadable)?;
         for Listed { name_at, name_bytes, seen } in &mut listing.entries {
             if watch.must_stop() {
                 break;
             }
             let name = &listing.names[*name_at as usize..][..*name_bytes as usize];
-            let found = statat(&folder, os_name(name), AtFlags::SYMLINK_NOFOLLOW);
+            let found = statat(folder, os_name(name), AtFlags::SYMLINK_NOFOLLOW);
             *seen = found.map(|found| Seen::from(&found)).map_err(io::Error::from);
         }
-        listing
+        read
     }
 }
 
 impl Listing {
-    /// How many entries there are.
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// The name of an entry.
-    pub(super) fn name(&self, index: usize) -> &[u8] {
-        let Listed { name_at, name_bytes, .. } = self.entries[index];
-        &self.names[name_at as usize..][..name_bytes as usize]
+    pub(super) fn name(&self, entry: &Listed) -> &[u8] {
+        &self.names[entry.name_at as usize..][..entry.name_bytes as usize]
     }
 
-    /// What is there; an error is given away.
-    pub(super) fn take_seen(&mut self, index: usize) -> io::Result<Seen> {
-        let again = match &self.entries[index].seen {
-            Ok(seen) => Ok(*seen),
-            Err(error) => Err(error.kind().into()),
-        };
-        std::mem::replace(&mut self.entries[index].seen, again)
+    /// Gives away the entries, in order; their names stay.
+    pub(super) fn take_entries(&mut self) -> Vec<Listed> {
+        std::mem::take(&mut self.entries)
     }
 
-    /// The entries that are directories, by their numbers.
-    pub(super) fn directories(&self) -> impl DoubleEndedIterator<Item = (usize, Identity)> + '_ {
-        self.entries.iter().enumerate().filter_map(|(index, entry)| match &entry.seen {
-            Ok(seen) if seen.is_directory() => Some((index, seen.identity)),
+    /// The names of the entries that are directories, and what these are, in order.
+    pub(super) fn directories(&self) -> impl Iterator<Item = (&[u8], Identity)> + '_ {
+        self.entries.iter().filter_map(|entry| match &entry.seen {
+            Ok(seen) if seen.is_directory() => Some((self.name(entry), seen.identity)),
             _ => None,
         })
     }
 
     fn add_name(&mut self, name: &[u8]) {
+        if matches!(name, b"." | b"..") {
+            return;
+        }
         // A directory with names of 4 GiB in all would take more memory than machines have.
         let (Ok(name_at), Ok(name_bytes)) =
             (u32::try_from(self.names.len()), u32::try_from(name.len()))
@@ -128,8 +132,4 @@ impl Listing {
             |listed: &Listed| &names[listed.name_at as usize..][..listed.name_bytes as usize];
         self.entries.sort_unstable_by(|one, other| name(one).cmp(name(other)));
     }
-}
-
-fn error_of(error: walkdir::Error) -> io::Error {
-    error.into_io_error().unwrap_or_else(|| io::Error::other("loop of directories"))
 }

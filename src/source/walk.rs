@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use rustix::fs::FileType;
 
-use super::ahead::{Ahead, Listed, Ticket};
+use super::ahead::{Ahead, Delivered, Ticket};
 use super::beneath::Root;
 use super::growing::{Found, GrowingTree, Landing, Spot};
-use super::listing::Folder;
+use super::listing::{Folder, Listed, Listing};
 use super::refusal::RefusalKind;
 use super::seen::Seen;
 use super::tree::{Identity, NodeId, Origin, os_name};
@@ -41,9 +41,11 @@ pub(super) struct Pending {
 
 /// A directory that the walk is in.
 struct Inside {
-    listed: Listed,
-    /// The next entry.
-    at: usize,
+    listing: Listing,
+    /// What is still to be taken.
+    entries: std::vec::IntoIter<Listed>,
+    /// The tickets of the directories among it.
+    tickets: std::vec::IntoIter<Arc<Ticket>>,
     path: PathBuf,
     node: NodeId,
     origin: u32,
@@ -174,27 +176,29 @@ impl<'a> Walk<'a> {
                 if self.watch.must_stop() {
                     return Err(Stopped);
                 }
-                let Some(index) = here.next() else {
+                let Some(entry) = here.entries.next() else {
                     inside.pop();
                     continue;
                 };
                 self.watch.advance(1);
-                let path = here.path.join(os_name(here.listed.listing.name(index)));
-                let seen = match here.listed.listing.take_seen(index) {
+                let name = here.listing.name(&entry);
+                let path = here.path.join(os_name(name));
+                let seen = match entry.seen {
                     Ok(seen) => seen,
                     Err(error) => {
                         self.tree.refuse(&path, RefusalKind::Unreadable(error));
                         continue;
                     }
                 };
-                let name = here.listed.listing.name(index);
+                // Each directory has one, whatever becomes of it.
+                let ticket = if seen.is_directory() { here.tickets.next() } else { None };
                 let spot = Spot { parent: here.node, name, origin: here.origin };
                 if self.is_output(&seen) {
                     let text = "output of this build left out";
                     self.notice(NoticeKind::OutputLeftOut, &path, text);
                 } else if seen.file_type == FileType::Symlink {
                     pending.extend(self.link(&root, &path, spot));
-                } else if seen.is_directory() {
+                } else if let Some(ticket) = ticket {
                     let found = Found { identity: seen.identity, file: None, through_link: false };
                     let landing = self.tree.place(spot, found, self.sources.overlay, &path);
                     let (node, origin) = match landing {
@@ -202,7 +206,6 @@ impl<'a> Walk<'a> {
                         Landing::Met(node) => (node, self.tree.add_origin(origin_at(&path))),
                         Landing::Refused => continue,
                     };
-                    let Some(ticket) = here.ticket(index) else { continue };
                     inside.push(self.enter(self.ahead.collect(&ticket), path, node, origin));
                 } else {
                     self.file(&path, &seen, spot);
@@ -213,29 +216,17 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes into a directory that was listed.
-    fn enter(&mut self, mut listed: Listed, path: PathBuf, node: NodeId, origin: u32) -> Inside {
-        for refusal in std::mem::take(&mut listed.listing.refusals) {
+    fn enter(&mut self, listed: Delivered, path: PathBuf, node: NodeId, origin: u32) -> Inside {
+        let Delivered { mut listing, directories } = listed;
+        for refusal in std::mem::take(&mut listing.refusals) {
             self.tree.refuse(&path, refusal);
         }
-        Inside { listed, at: 0, path, node, origin }
+        let entries = listing.take_entries().into_iter();
+        Inside { listing, entries, tickets: directories.into_iter(), path, node, origin }
     }
 
     /// Whether the entry, not what it may link to, is an output.
     pub(super) fn is_output(&self, seen: &Seen) -> bool {
         self.outputs.contains(&(seen.identity.device, seen.identity.inode))
-    }
-}
-
-impl Inside {
-    fn next(&mut self) -> Option<usize> {
-        let index = self.at;
-        self.at += 1;
-        (index < self.listed.listing.len()).then_some(index)
-    }
-
-    /// The ticket of the directory that is the entry `index`, once.
-    fn ticket(&mut self, index: usize) -> Option<Arc<Ticket>> {
-        let found = self.listed.directories.binary_search_by_key(&index, |(index, _)| *index);
-        found.ok().map(|at| Arc::clone(&self.listed.directories[at].1))
     }
 }
