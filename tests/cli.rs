@@ -4,7 +4,7 @@ mod support;
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::thread;
@@ -480,46 +480,73 @@ fn strategy(scene: &Scene, flags: &[&str]) -> Vec<String> {
     let lines = above.lines().rev().take_while(|line| !line.starts_with(' '));
     let mut lines: Vec<String> = lines.map(str::to_owned).collect();
     lines.reverse();
-    lines.retain(|line| line != "room for what was written reserved first");
+    let room = "room for what was to be written reserved first, which is faster here";
+    lines.retain(|line| line != room);
     lines
 }
 
 #[test]
 fn a_verbose_build_tells_how_the_image_was_written_and_why() {
     let scene = Scene::new();
-    let asked = "written through the page cache, as asked";
-    assert_eq!(
-        strategy(&scene, &["--jobs", "1", "--direct", "never"]),
-        ["one thread read and wrote (--jobs)", asked]
-    );
+    let one = "one thread read and wrote: as asked (--jobs)";
+    let asked = "written through the page cache, as asked (--direct)";
+    assert_eq!(strategy(&scene, &["--jobs", "1", "--direct", "never"]), [one, asked]);
+    // A small image is one piece of work.
     assert_eq!(
         strategy(&scene, &["--jobs", "2", "--direct", "never"]),
-        ["2 threads read and wrote at the same time (--jobs)", asked]
+        ["one thread read and wrote: there was no work, or no room, for more (--jobs)", asked]
+    );
+    assert_eq!(
+        strategy(&scene, &["--jobs", "2", "--direct", "never", "--free", "16M"]),
+        ["2 threads read and wrote at the same time: as asked (--jobs)", asked]
     );
     let past = strategy(&scene, &["--jobs", "1", "--direct", "always"]);
     // `tests/system_calls.rs` makes sure of either.
     let possible = [
-        "written past the page cache, as asked",
-        "written through the page cache: the file system takes no other writes",
+        "written past the page cache, as asked (--direct)",
+        "written through the page cache: writes past it were refused",
     ];
-    assert_eq!(past[0], "one thread read and wrote (--jobs)");
+    assert_eq!(past[0], one);
     assert!(past.len() == 2 && possible.contains(&past[1].as_str()), "{past:?}");
     let chosen = strategy(&scene, &["--jobs", "1"]);
     let room = chosen[1].strip_prefix("written through the page cache: it takes ").unwrap();
     assert!(room.ends_with(" before the disk is waited for (--direct)"), "{chosen:?}");
     assert_eq!(chosen.len(), 2, "{chosen:?}");
+    let whole = strategy(&scene, &["--jobs", "1", "--direct", "never", "--preallocate"]);
+    let room = "room for the whole image reserved first, as asked (--preallocate)";
+    assert_eq!(whole, [one, room, asked]);
 }
 
 #[test]
 fn a_verbose_build_of_a_stream_tells_of_threads_alone() {
     let scene = Scene::new();
-    for (jobs, threads) in [("1", 2), ("2", 2), ("3", 3)] {
-        let ran = scene.run(&["--from", "src", "-v", "--jobs", jobs, "/dev/null"]);
+    for (flags, line) in [
+        (&["--jobs", "1"][..], "one thread read and wrote: as asked"),
+        (&["--jobs", "3"], "3 threads read and wrote at the same time: as asked"),
+    ] {
+        let flags = [flags, &["--from", "src", "-v", "--size", "4M", "/dev/null"]].concat();
+        let ran = scene.run(&flags);
         assert_eq!(ran.status, Some(0), "{}", ran.stderr);
-        let line =
-            format!("\n{threads} threads read and wrote at the same time (--jobs)\n\nregion");
-        assert!(ran.stderr.contains(&line), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("\n{line} (--jobs)\n\nregion")), "{}", ran.stderr);
     }
+}
+
+/// A read-only image gives way to a new one that is written past the page cache all the same, and
+/// is read-only again.
+#[test]
+fn the_permissions_of_an_image_say_nothing_of_how_it_is_written() {
+    let scene = Scene::new();
+    let flags = ["--from", "src", "--json", "-q", "--direct", "always", "out.img"];
+    let past = |ran: &Ran| {
+        assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+        let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        report["written"]["past_page_cache"].as_bool().unwrap()
+    };
+    let first = past(&scene.run(&flags));
+    let image = scene.path("out.img");
+    fs::set_permissions(&image, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(past(&scene.run(&flags)), first);
+    assert_eq!(fs::metadata(&image).unwrap().permissions().mode() & 0o7777, 0o444);
 }
 
 #[test]

@@ -10,9 +10,9 @@ const TABLE: [(&str, &[&str], &[&str]); 14] = [
     ("units", &[], &[]),
     ("printable", &[], &[]),
     ("event", &[], &[]),
-    ("jobs", &[], &[]),
+    ("jobs", &[], &["rustix"]),
     ("fat", &["units"], &["zerocopy", "thiserror", "unicode_normalization"]),
-    ("source", &["event", "jobs", "printable"], &["walkdir", "rustix", "thiserror"]),
+    ("source", &["event", "jobs", "printable"], &["rustix", "thiserror"]),
     ("plan", &["source", "fat", "event", "units", "printable"], &["jiff", "sha2", "thiserror"]),
     ("image", &["plan", "fat", "source"], &[]),
     (
@@ -239,8 +239,8 @@ fn an_upward_import_is_seen_in_any_spelling() {
         "use crate::{units, plan};",
         "use crate::{\n    units::align_up,\n    sink::{Output, OutputError as E},\n};",
         "fn f() { crate::cli::run(); }",
-        "use walkdir::WalkDir;",
-        "fn f() { let walk = walkdir::WalkDir::new(\".\"); }",
+        "use rustix::fs::Dir;",
+        "fn f() { let directory = rustix::fs::Dir::new(d); }",
         "use super::super::plan::Plan;",
         "pub(crate) use crate::source::tree::Tree;",
     ] {

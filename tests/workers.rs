@@ -272,7 +272,7 @@ fn the_first_change_in_the_order_of_the_image_is_told_and_no_file_is_left() {
     for round in 0..20 {
         for count in [1, 2, 4] {
             let mut output = Output::at(&out.join("image")).unwrap();
-            output.jobs = jobs(count);
+            output.jobs = Some(jobs(count));
             let (told, wanted) = changing.build(&output, round % CHANGES.len());
             assert_eq!(told, wanted, "{count} threads");
             assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
@@ -307,7 +307,7 @@ fn of_a_stream_that_ends_with_the_first_change_the_right_bytes_before_it_came() 
     for round in 0..20 {
         for count in [1, 2, 4] {
             let mut output = Output::at(&fifo).unwrap();
-            output.jobs = jobs(count);
+            output.jobs = Some(jobs(count));
             let reader = read_fifo();
             let (told, wanted) = changing.build(&output, round % CHANGES.len());
             assert_eq!(told, wanted, "{count} threads");
@@ -330,7 +330,7 @@ fn of_what_has_no_bytes_the_first_that_changed_is_told() {
         (57..400).map(|number| tree.root().join(format!("{number:03}"))).collect();
     let mut output = Output::at(&folder.path().join("image")).unwrap();
     for count in [1, 2, 8] {
-        output.jobs = jobs(count);
+        output.jobs = Some(jobs(count));
         for _ in 0..20 {
             let change = || names.iter().for_each(|path| fs::remove_file(path).unwrap());
             let request = request(tree.root());
@@ -442,14 +442,15 @@ fn fewer_threads_than_asked_for_make_the_same_image() {
     let Some(strace) = Tool::find("strace") else { return };
     let place = Workplace::new();
     let tree = TreeBuilder::new(place.path("src"));
-    tree.filled("large", 30 * MIB as usize + 5).filled("sub/small", 1000).file("empty", "");
+    tree.filled("large", 60 * MIB as usize + 5).filled("sub/small", 1000).file("empty", "");
     for number in 0..100 {
         tree.filled(&format!("{number}/file"), 5000);
     }
     tree.settle();
     assert_eq!(place.run(&["--from", "src", "--jobs", "1", "right.img"]).status, Some(0));
     let right = fs::read(place.path("right.img")).unwrap();
-    // Two scans of threads are made, 7 each: for the walk, for the runs, and for the empty files.
+    // Seven threads are made for the walk, seven for the eight runs of the image, and one for what
+    // has no bytes.
     for (from, threads) in [("1+", 1), ("8+", 1), ("9+", 2), ("11+", 4), ("15+", 8)] {
         let inject = format!("inject=clone,clone3:error=EAGAIN:when={from}");
         let traced = |last: &str| {

@@ -39,7 +39,9 @@ impl ExitCode {
                 ContentErrorKind::Unreadable(error) if is_of_process(error) => Self::System,
                 _ => Self::Source,
             },
-            Error::Write(WriteError::Output(_) | WriteError::Stopped) => Self::System,
+            Error::Write(WriteError::Output(_) | WriteError::Memory | WriteError::Stopped) => {
+                Self::System
+            }
             Error::Verify(VerifyError::Differs(_)) => Self::Verification,
             Error::Verify(VerifyError::TooLarge) => Self::Format,
             Error::Verify(VerifyError::Read(_) | VerifyError::Stopped) => Self::System,

@@ -174,7 +174,7 @@ fn tell_success(args: &Args, report: &Report) -> ExitCode {
         let _ = writeln!(error, "{}", human::summary(report));
         if args.verbose {
             if let Some(written) = &report.written {
-                let _ = write!(error, "{}", human::strategy(&written.writing));
+                let _ = write!(error, "{}", human::strategy(&written.writing.strategy));
             }
             let _ = write!(error, "\n{}", human::layout(report));
         }

@@ -11,7 +11,7 @@ use super::{Report, region_name, volume_id_text};
 use crate::event::{Notice, NoticeKind};
 use crate::plan::Plan;
 use crate::printable;
-use crate::sink::{Cache, Reason, Writing};
+use crate::sink::{Cache, Cloning, Reason, Room, Strategy, Writing};
 use crate::verify::Depth;
 
 /// What FAT has no place for; told on request, since nobody can do anything about it.
@@ -63,27 +63,43 @@ pub fn dry_run(report: &Report) -> String {
 }
 
 /// How the image was written, and why so: a line for each decision, each with its end.
-pub fn strategy(writing: &Writing) -> String {
-    let Writing { outcome, strategy, .. } = writing;
-    let jobs = strategy.jobs.count();
+pub fn strategy(strategy: &Strategy) -> String {
     let mut text = String::new();
-    let _ = match jobs {
-        1 => writeln!(text, "one thread read and wrote (--jobs)"),
-        _ => writeln!(text, "{jobs} threads read and wrote at the same time (--jobs)"),
+    let jobs = match strategy.jobs.count() {
+        1 => "one thread read and wrote".to_owned(),
+        jobs => format!("{jobs} threads read and wrote at the same time"),
     };
-    if outcome.cloned_bytes > 0 {
-        text.push_str("large files cloned: the file system shares their blocks with the source\n");
-    }
-    if strategy.reserved {
-        text.push_str("room for what was written reserved first\n");
-    }
+    let why = match (strategy.jobs_asked, strategy.cache) {
+        (Some(asked), _) if asked == strategy.jobs => "as asked",
+        (Some(_), _) => "there was no work, or no room, for more",
+        (None, Cache::Past(_)) => "so that the disk always has something to do",
+        (None, Cache::Stream) => "so that one reads while another writes",
+        (None, Cache::Through(_) | Cache::Refused) => "as many as there are processors and work",
+    };
+    let _ = writeln!(text, "{jobs}: {why} (--jobs)");
+    text.push_str(match strategy.cloning {
+        Cloning::None => "",
+        Cloning::Done => {
+            "large files cloned: the file system shares their blocks with the source\n"
+        }
+        Cloning::Refused => "nothing cloned: the file system shares no blocks with the source\n",
+    });
+    text.push_str(match strategy.room {
+        Room::None => "",
+        Room::Written => "room for what was to be written reserved first, which is faster here\n",
+        Room::Whole => "room for the whole image reserved first, as asked (--preallocate)\n",
+    });
     let size = |room_bytes| format_size(room_bytes, BINARY);
     let _ = match strategy.cache {
         Cache::Stream => Ok(()),
-        Cache::Through(Reason::Asked) => writeln!(text, "written through the page cache, as asked"),
-        Cache::Past(Reason::Asked) => writeln!(text, "written past the page cache, as asked"),
-        Cache::Through(Reason::Refused) | Cache::Past(Reason::Refused) => {
-            writeln!(text, "written through the page cache: the file system takes no other writes")
+        Cache::Through(Reason::Asked) => {
+            writeln!(text, "written through the page cache, as asked (--direct)")
+        }
+        Cache::Past(Reason::Asked) => {
+            writeln!(text, "written past the page cache, as asked (--direct)")
+        }
+        Cache::Refused => {
+            writeln!(text, "written through the page cache: writes past it were refused")
         }
         Cache::Through(Reason::Room { room_bytes }) => writeln!(
             text,

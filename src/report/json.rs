@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Report, region_name, volume_id_text};
 use crate::event::Notice;
 use crate::plan::{Problems, Remedy};
-use crate::sink::Cache;
+use crate::sink::{Cache, Room};
 use crate::verify::Findings;
 
 /// The document's version.
@@ -125,7 +125,7 @@ pub fn success(report: &Report) -> String {
             hole_bytes: written.writing.outcome.hole_bytes,
             cloned_bytes: written.writing.outcome.cloned_bytes,
             jobs: written.writing.strategy.jobs.count(),
-            reserved: written.writing.strategy.reserved,
+            reserved: written.writing.strategy.room != Room::None,
             past_page_cache: matches!(written.writing.strategy.cache, Cache::Past(_)),
             seconds: written.writing.elapsed.as_secs_f64(),
             verified: written.verified.map(|verified| verified.depth.id()),

@@ -28,11 +28,21 @@ pub(super) struct Buffer<'a> {
 }
 
 impl<'a> Buffer<'a> {
-    pub(super) fn new(destination: &'a dyn Destination, watch: &'a dyn Observer) -> Self {
-        let memory = vec![0; CAPACITY_BYTES + BLOCK_BYTES];
+    /// An empty buffer.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub(super) fn new(
+        destination: &'a dyn Destination,
+        watch: &'a dyn Observer,
+    ) -> Result<Self, WriteError> {
+        let mut memory = Vec::new();
+        let bytes = CAPACITY_BYTES + BLOCK_BYTES;
+        memory.try_reserve_exact(bytes).map_err(|_| WriteError::Memory)?;
+        memory.resize(bytes, 0);
         let start = memory.as_ptr().align_offset(BLOCK_BYTES).min(BLOCK_BYTES);
         let outcome = Outcome::default();
-        Self { destination, watch, memory, start, filled: 0, at: 0, outcome }
+        Ok(Self { destination, watch, memory, start, filled: 0, at: 0, outcome })
     }
 
     /// Goes to byte `at` of the image, the beginning of a block. What was not written is forgotten.
@@ -165,7 +175,7 @@ mod tests {
     #[test]
     fn small_pieces_share_a_write_and_whole_blocks_of_zeros_are_stepped_over() {
         let log = Log::default();
-        let mut buffer = Buffer::new(&log, &());
+        let mut buffer = Buffer::new(&log, &()).unwrap();
         fill(&mut buffer, 100);
         buffer.zeros(412).unwrap();
         fill(&mut buffer, 512);

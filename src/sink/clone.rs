@@ -7,6 +7,8 @@ use std::num::NonZeroU64;
 
 use reflink_copy::ReflinkBlockBuilder;
 
+use super::buffer::BLOCK_BYTES;
+use super::strategy::Cloning;
 use crate::event::Observer;
 use crate::image::{Body, Image};
 use crate::source::NodeId;
@@ -15,23 +17,28 @@ use crate::source::content::Opener;
 /// Smaller files are copied as fast.
 const MIN_CLONE_BYTES: u64 = 1 << 20;
 
-/// Blocks of the file systems that can clone; a range begins and ends on their boundaries.
-const BLOCK_BYTES: u64 = 4096;
-
 /// The files whose whole blocks are in the image already.
 #[derive(Debug, Default)]
 pub(super) struct Cloned {
     /// Ascending.
     files: Vec<NodeId>,
     pub(super) bytes: u64,
+    refused: bool,
 }
 
 impl Cloned {
     /// How many bytes of a file, from its first on, are in the image already.
     pub(super) fn bytes_of(&self, id: NodeId, size_bytes: u64) -> u64 {
-        match size_bytes >= MIN_CLONE_BYTES && self.files.binary_search(&id).is_ok() {
-            true => whole_blocks(size_bytes),
-            false => 0,
+        let is_cloned = size_bytes >= MIN_CLONE_BYTES && self.files.binary_search(&id).is_ok();
+        if is_cloned { whole_blocks(size_bytes) } else { 0 }
+    }
+
+    /// What came of it.
+    pub(super) fn cloning(&self) -> Cloning {
+        match (self.bytes, self.refused) {
+            (1.., _) => Cloning::Done,
+            (0, true) => Cloning::Refused,
+            (0, false) => Cloning::None,
         }
     }
 }
@@ -49,7 +56,7 @@ pub(super) fn clone_large_files(image: Image<'_>, file: &File, watch: &dyn Obser
     for segment in image.segments() {
         let Body::Content(id) = segment.body else { continue };
         let device = tree.node(id).identity.device;
-        let aligned = segment.at.is_multiple_of(BLOCK_BYTES);
+        let aligned = segment.at.is_multiple_of(BLOCK_BYTES as u64);
         if segment.len < MIN_CLONE_BYTES || !aligned || refused_devices.contains(&device) {
             continue;
         }
@@ -68,6 +75,7 @@ pub(super) fn clone_large_files(image: Image<'_>, file: &File, watch: &dyn Obser
             Ok(()) => {}
             Err(_) => {
                 refused_devices.insert(device);
+                cloned.refused = true;
             }
         }
     }
@@ -75,5 +83,6 @@ pub(super) fn clone_large_files(image: Image<'_>, file: &File, watch: &dyn Obser
 }
 
 fn whole_blocks(bytes: u64) -> u64 {
-    bytes - bytes % BLOCK_BYTES
+    // The blocks of the file systems that can clone are as large as those of our writes.
+    bytes - bytes % BLOCK_BYTES as u64
 }

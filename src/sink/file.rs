@@ -13,11 +13,15 @@ use tempfile::TempPath;
 
 use super::direct::DirectFile;
 use super::output::{Output, OutputError, directory_of};
+use super::strategy::Room;
 use super::{Destination, WriteError, reserve};
 
 /// How the names of files that are not complete begin and end.
 const PARTIAL_PREFIX: &str = ".mkfatimg-";
 const PARTIAL_SUFFIX: &str = ".partial";
+
+/// The owner's right to read and to write.
+const OWNER_MAY_WORK: u32 = 0o600;
 
 /// A file in the making.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub(super) struct NewFile {
     temporary: Option<TempPath>,
     path: PathBuf,
     output: Output,
+    /// Permissions that it gets when it is complete; until then we may read and write it.
+    permissions: Option<Permissions>,
     direct: Option<DirectFile>,
 }
 
@@ -37,11 +43,21 @@ impl NewFile {
             return Err(output.error(io::Error::from(io::ErrorKind::InvalidInput)));
         };
         let (file, temporary) = create_beside(&path).map_err(|error| output.error(error))?;
-        let new = Self { file, temporary, path, output: output.clone(), direct: None };
-        if let Some(mode) = output.old_mode() {
-            let set = new.file.set_permissions(Permissions::from_mode(mode));
-            set.map_err(|error| output.error(error))?;
+        let error = |error| output.error(error);
+        let created = file.metadata().map_err(error)?.permissions();
+        let permissions = match output.old_mode() {
+            Some(mode) => Some(Permissions::from_mode(mode)),
+            // A umask that keeps even us from opening it once more.
+            None if created.mode() & OWNER_MAY_WORK != OWNER_MAY_WORK => Some(created.clone()),
+            None => None,
+        };
+        if created.mode() & OWNER_MAY_WORK != OWNER_MAY_WORK {
+            let ours = Permissions::from_mode(created.mode() | OWNER_MAY_WORK);
+            file.set_permissions(ours).map_err(error)?;
         }
+        let output = output.clone();
+        let new = Self { file, temporary, path, output, permissions, direct: None };
+        let output = &new.output;
         if output.preallocate {
             new.preallocate(total_bytes)?;
         }
@@ -65,12 +81,15 @@ impl NewFile {
 
     /// Reserves room for `stretches`, first byte and length of each, where that makes the writing
     /// faster, and tells whether it did.
-    pub(super) fn reserve(&self, stretches: &[(u64, u64)]) -> Result<bool, OutputError> {
+    pub(super) fn reserve(&self, stretches: &[(u64, u64)]) -> Result<Room, OutputError> {
         if !reserve::is_worth_it(&self.file) {
-            return Ok(false);
+            return Ok(Room::None);
         }
-        let reserved = reserve::reserve(&self.file, stretches);
-        reserved.map_err(|error| self.output.error(error.into()))
+        match reserve::reserve(&self.file, stretches) {
+            Ok(true) => Ok(Room::Written),
+            Ok(false) => Ok(Room::None),
+            Err(error) => Err(self.output.error(error.into())),
+        }
     }
 
     /// From now on writes go past the page cache, if the file system lets them.
@@ -82,7 +101,7 @@ impl NewFile {
         self.direct = DirectFile::open(&name).ok();
     }
 
-    /// Whether all writes so far went past the page cache, but for the last bytes of the image.
+    /// Whether writes go past the page cache, and none was refused so far.
     pub(super) fn is_past_cache(&self) -> bool {
         self.direct.as_ref().is_some_and(|direct| !direct.was_refused())
     }
@@ -98,6 +117,10 @@ impl NewFile {
     /// Nothing is to be written any more: with `--sync` the bytes are on the disk then, before an
     /// old image gives way to them.
     pub(super) fn complete(&self) -> Result<(), OutputError> {
+        if let Some(permissions) = &self.permissions {
+            let set = self.file.set_permissions(permissions.clone());
+            set.map_err(|error| self.output.error(error))?;
+        }
         if self.output.sync {
             self.file.sync_all().map_err(|error| self.output.error(error))?;
         }

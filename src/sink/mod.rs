@@ -29,13 +29,15 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 pub use output::{Direct, Output, OutputError};
-pub use strategy::{Cache, Reason, Strategy};
+pub use strategy::{Cache, Cloning, Reason, Room, Strategy};
 
 use crate::event::{Observer, Stage};
 use crate::image::Image;
+use crate::jobs::Jobs;
 use crate::source::content::ContentError;
 use clone::Cloned;
 use file::NewFile;
+use strategy::Work;
 use stream::Stream;
 
 /// Bytes of the run that a worker writes to a file before it takes the next: enough to make the
@@ -54,6 +56,9 @@ pub enum WriteError {
     /// The output.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// Not even one worker can have its buffer.
+    #[error("there is no memory for a buffer of 1 MiB; no image was written")]
+    Memory,
     /// The watcher asked to stop.
     #[error("stopped; no image was written")]
     Stopped,
@@ -161,10 +166,12 @@ fn write_stream(
 ) -> Result<(Outcome, Strategy), WriteError> {
     let stream = Stream::open(output)?;
     let cache = Cache::Stream;
-    let jobs = output.jobs.unwrap_or_else(|| strategy::default_jobs(cache));
+    let jobs = jobs_for(image, output, cache, STREAM_RUN_BYTES);
     let runs = runs::runs(image.segments(), STREAM_RUN_BYTES, |_| 0);
     let (outcome, jobs) = workers::write_runs(image, runs, &stream, jobs, watch)?;
-    Ok((outcome, Strategy { jobs, reserved: false, cache }))
+    let (room, cloning) = (Room::None, Cloning::None);
+    let strategy = Strategy { jobs, jobs_asked: output.jobs, room, cloning, cache };
+    Ok((outcome, strategy))
 }
 
 fn write_file(
@@ -173,28 +180,35 @@ fn write_file(
     watch: &dyn Observer,
 ) -> Result<(Outcome, Strategy, NewFile), WriteError> {
     let mut file = NewFile::create(output, image.plan().image_bytes())?;
-    let cloned = match output.preallocate {
-        // Its room is its own.
-        true => Cloned::default(),
-        false => clone::clone_large_files(image, file.file(), watch),
+    // Room that was asked for is the image's own, so nothing is shared then.
+    let cloned = if output.preallocate {
+        Cloned::default()
+    } else {
+        clone::clone_large_files(image, file.file(), watch)
     };
-    let stretches = strategy::written_stretches(image);
-    let reserved = output.preallocate || file.reserve(&stretches)?;
-    let stretches_bytes: u64 = stretches.iter().map(|(_, len)| len).sum();
-    let wanted = Cache::choose(output.direct, stretches_bytes.saturating_sub(cloned.bytes));
+    let tree = image.plan().tree();
+    let cloned_bytes = |id| cloned.bytes_of(id, tree.node(id).size_bytes());
+    let work = Work::of(image, cloned_bytes);
+    let room = if output.preallocate { Room::Whole } else { file.reserve(&work.stretches)? };
+    let wanted = Cache::choose(output.direct, work.bytes);
     if matches!(wanted, Cache::Past(_)) {
         file.go_past_cache();
     }
-    let jobs = output.jobs.unwrap_or_else(|| strategy::default_jobs(wanted));
-    let tree = image.plan().tree();
-    let cloned_bytes = |id| cloned.bytes_of(id, tree.node(id).size_bytes());
+    let jobs = jobs_for(image, output, wanted, FILE_RUN_BYTES);
     let runs = runs::runs(image.segments(), FILE_RUN_BYTES, cloned_bytes);
     let (copied, jobs) = workers::write_runs(image, runs, &file, jobs, watch)?;
     file.complete()?;
     let outcome = Outcome { cloned_bytes: cloned.bytes, ..copied };
     let cache = match wanted {
-        Cache::Past(_) if !file.is_past_cache() => Cache::Through(Reason::Refused),
+        Cache::Past(_) if !file.is_past_cache() => Cache::Refused,
         wanted => wanted,
     };
-    Ok((outcome, Strategy { jobs, reserved, cache }, file))
+    let (jobs_asked, cloning) = (output.jobs, cloned.cloning());
+    Ok((outcome, Strategy { jobs, jobs_asked, room, cloning, cache }, file))
+}
+
+/// As many workers as were asked for or suit the way of writing, and no more than there are runs.
+fn jobs_for(image: Image<'_>, output: &Output, cache: Cache, run_bytes: u64) -> Jobs {
+    let wanted = output.jobs.unwrap_or_else(|| strategy::default_jobs(cache));
+    wanted.at_most(image.plan().image_bytes().div_ceil(run_bytes))
 }

@@ -7,6 +7,7 @@ use super::buffer::MIN_HOLE_BYTES;
 use super::output::Direct;
 use crate::image::{Body, Image};
 use crate::jobs::Jobs;
+use crate::source::NodeId;
 
 /// Workers that write past the page cache wait for the disk, not for a processor, and a disk is at its
 /// fastest when several writes wait for it.
@@ -25,12 +26,39 @@ const PAGE_BYTES: u64 = 4096;
 /// How an image was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strategy {
-    /// How many threads read and wrote: fewer than asked for where the system gave no more.
+    /// How many threads read and wrote: fewer than wanted where the system gave no more, or where there
+    /// was nothing for them to do.
     pub jobs: Jobs,
-    /// Whether room was reserved for all that would be written before it was.
-    pub reserved: bool,
+    /// How many were asked for, if any number was.
+    pub jobs_asked: Option<Jobs>,
+    /// Whether room was reserved before anything was written.
+    pub room: Room,
+    /// Whether large files were cloned.
+    pub cloning: Cloning,
     /// Whether the writes went through the page cache.
     pub cache: Cache,
+}
+
+/// Room on the disk that was reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// None.
+    None,
+    /// For all that would be written, since that is faster there.
+    Written,
+    /// For the whole image, as was asked.
+    Whole,
+}
+
+/// Whether large files were cloned: their blocks shared between source and image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cloning {
+    /// There was none to clone, or it was not wanted.
+    None,
+    /// Some or all were.
+    Done,
+    /// The file system refused.
+    Refused,
 }
 
 /// Whether writes go through the page cache of the system, and why.
@@ -44,6 +72,8 @@ pub enum Cache {
     /// Past it: at the pace of the disk, at a fraction of the processor's time, and what others
     /// have in the cache stays there.
     Past(Reason),
+    /// Through it, because writes past it were refused.
+    Refused,
 }
 
 /// Why the page cache is used or not.
@@ -57,8 +87,6 @@ pub enum Reason {
         /// Bytes.
         room_bytes: u64,
     },
-    /// The file system or its disk takes no writes past the cache.
-    Refused,
 }
 
 impl Cache {
@@ -79,7 +107,7 @@ impl Cache {
 /// How many threads work, where it was not asked for.
 pub(super) fn default_jobs(cache: Cache) -> Jobs {
     match cache {
-        Cache::Through(_) => Jobs::default(),
+        Cache::Through(_) | Cache::Refused => Jobs::default(),
         Cache::Past(_) => Jobs::default().at_least(LEAST_DIRECT_JOBS),
         Cache::Stream => Jobs::default().at_least(LEAST_STREAM_JOBS),
     }
@@ -95,24 +123,45 @@ fn room_bytes() -> u64 {
     pages.map_or(USUAL_ROOM_BYTES, |pages| pages.saturating_mul(PAGE_BYTES))
 }
 
-/// First byte and length of each stretch of `image` that is not stepped over. Of a sparse file
-/// nobody knows before it is read: none of it is counted.
-pub(super) fn written_stretches(image: Image<'_>) -> Vec<(u64, u64)> {
-    let tree = image.plan().tree();
-    let mut stretches: Vec<(u64, u64)> = Vec::new();
-    for segment in image.segments() {
-        let stepped_over = match segment.body {
-            Body::Zero => segment.len >= MIN_HOLE_BYTES,
-            Body::Content(id) => tree.node(id).is_sparse(),
-            Body::Meta(_) => false,
-        };
-        if stepped_over {
-            continue;
+/// What of an image is to be written.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    /// First byte and length of each stretch that is certainly not stepped over: nothing of a sparse
+    /// file, whose holes nobody knows before it is read.
+    pub(super) stretches: Vec<(u64, u64)>,
+    /// Bytes in all, those included that the host stores of sparse files.
+    pub(super) bytes: u64,
+}
+
+impl Work {
+    /// Of `image`, when `cloned` tells how many bytes of a file, from its first on, are there already.
+    pub(super) fn of(image: Image<'_>, cloned: impl Fn(NodeId) -> u64) -> Self {
+        let tree = image.plan().tree();
+        let mut work = Self::default();
+        for segment in image.segments() {
+            let (at, len) = (segment.at, segment.len);
+            match segment.body {
+                Body::Zero if len >= MIN_HOLE_BYTES => {}
+                Body::Meta(_) | Body::Zero => work.add(at, len),
+                Body::Content(id) => {
+                    let (node, done) = (tree.node(id), cloned(id));
+                    if !node.is_sparse() {
+                        work.add(at + done, len - done);
+                    } else if done == 0 {
+                        work.bytes += node.stored_bytes();
+                    }
+                }
+            }
         }
-        match stretches.last_mut() {
-            Some((at, len)) if *at + *len == segment.at => *len += segment.len,
-            _ => stretches.push((segment.at, segment.len)),
+        work
+    }
+
+    fn add(&mut self, at: u64, len: u64) {
+        self.bytes += len;
+        match self.stretches.last_mut() {
+            Some((last_at, last_len)) if *last_at + *last_len == at => *last_len += len,
+            _ if len > 0 => self.stretches.push((at, len)),
+            _ => {}
         }
     }
-    stretches
 }

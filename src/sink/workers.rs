@@ -10,6 +10,9 @@ use crate::jobs::Jobs;
 use crate::source::NodeId;
 use crate::source::content::{Opener, Part};
 
+/// To ask after fewer takes less time than to start a thread.
+const NODES_WORTH_A_WORKER: u64 = 64;
+
 /// Fills and writes all `runs` of `image`, then asks after what has no bytes and so was not opened;
 /// tells what was written, and by how many workers.
 ///
@@ -24,17 +27,19 @@ pub(super) fn write_runs(
 ) -> Result<(Outcome, Jobs), WriteError> {
     let plan = image.plan();
     let hire = || {
-        let (opener, buffer) = (Opener::new(plan.tree()), Buffer::new(destination, watch));
-        Worker { image, opener, buffer }
+        let (opener, buffer) = (Opener::new(plan.tree()), Buffer::new(destination, watch)?);
+        Ok(Worker { image, opener, buffer })
     };
     let workers = jobs.in_order(runs, hire, |worker, run| {
         let promise = Promise { at: run.at, destination, kept: false };
         worker.write(&run).map(|()| promise.keep())
     })?;
-    let without_bytes = plan.stored().filter(|id| plan.tree().node(*id).size_bytes() == 0);
-    jobs.in_order(
-        without_bytes,
-        || Opener::new(plan.tree()),
+    let without_bytes: Vec<NodeId> =
+        plan.stored().filter(|id| plan.tree().node(*id).size_bytes() == 0).collect();
+    let crowd = (without_bytes.len() as u64).div_ceil(NODES_WORTH_A_WORKER);
+    jobs.at_most(crowd).in_order(
+        without_bytes.into_iter(),
+        || Ok(Opener::new(plan.tree())),
         |opener, id| {
             if watch.must_stop() {
                 return Err(WriteError::Stopped);

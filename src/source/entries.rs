@@ -154,7 +154,7 @@ impl Walk<'_> {
         }
         let found = Found {
             identity: seen.identity,
-            file: Some((seen.size_bytes, seen.sparse)),
+            file: Some((seen.size_bytes, seen.hole_kib)),
             through_link,
         };
         let landing = self.tree.place(spot, found, self.sources.overlay, path);

@@ -12,8 +12,8 @@ use crate::event::Notice;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     pub(super) identity: Identity,
-    /// `Some` for a file: its bytes, and whether it has holes.
-    pub(super) file: Option<(u64, bool)>,
+    /// `Some` for a file: its bytes, and how many KiB of it the host does not store.
+    pub(super) file: Option<(u64, u32)>,
     pub(super) through_link: bool,
 }
 
@@ -239,7 +239,7 @@ impl GrowingTree {
 
 fn kind_of(found: Found) -> NodeKind {
     match found.file {
-        Some((size_bytes, sparse)) => NodeKind::File { size_bytes, sparse },
+        Some((size_bytes, hole_kib)) => NodeKind::File { size_bytes, hole_kib },
         None => NodeKind::Directory { first_child: 0, child_count: 0 },
     }
 }

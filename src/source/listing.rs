@@ -69,7 +69,7 @@ impl Folder {
             return Err(RefusalKind::Replaced);
         }
         let mut read = Ok(());
-        while let Some(entry) = directory.next() {
+        for entry in directory.by_ref() {
             match entry {
                 Ok(entry) => listing.add_name(entry.file_name().to_bytes()),
                 Err(error) => {

@@ -16,8 +16,8 @@ pub(super) struct Seen {
     pub(super) identity: Identity,
     pub(super) file_type: FileType,
     pub(super) size_bytes: u64,
-    /// Whether it takes less room than its size.
-    pub(super) sparse: bool,
+    /// KiB of it that the host does not store, as many as the field holds.
+    pub(super) hole_kib: u32,
     /// Whether everybody may read it.
     pub(super) open_to_all: bool,
 }
@@ -32,11 +32,13 @@ impl Seen {
     }
 
     fn new(identity: Identity, mode: u32, size_bytes: u64, blocks: u64) -> Self {
+        // Less than a KiB is the end of a block, or a file that lies in its inode.
+        let hole_bytes = size_bytes.saturating_sub(blocks.saturating_mul(STAT_BLOCK_BYTES));
         Self {
             identity,
             file_type: FileType::from_raw_mode(mode),
             size_bytes,
-            sparse: blocks.saturating_mul(STAT_BLOCK_BYTES) < size_bytes,
+            hole_kib: u32::try_from(hole_bytes / 1024).unwrap_or(u32::MAX),
             open_to_all: Mode::from_raw_mode(mode).contains(Mode::RUSR | Mode::RGRP | Mode::ROTH),
         }
     }

@@ -66,8 +66,8 @@ pub enum NodeKind {
     File {
         /// Bytes.
         size_bytes: u64,
-        /// Whether it takes less room on the host than its size, so holes are worth looking for.
-        sparse: bool,
+        /// KiB of it that the host does not store, so that holes are worth looking for.
+        hole_kib: u32,
     },
 }
 
@@ -100,7 +100,17 @@ impl Node {
 
     /// Whether it is a file that may have holes.
     pub fn is_sparse(&self) -> bool {
-        matches!(self.kind, NodeKind::File { sparse: true, .. })
+        matches!(self.kind, NodeKind::File { hole_kib: 1.., .. })
+    }
+
+    /// Bytes of a file that the host stores; 0 for a directory.
+    pub fn stored_bytes(&self) -> u64 {
+        match self.kind {
+            NodeKind::File { size_bytes, hole_kib } => {
+                size_bytes.saturating_sub(u64::from(hole_kib) * 1024)
+            }
+            NodeKind::Directory { .. } => 0,
+        }
     }
 
     /// Whether it is a directory.
