@@ -273,6 +273,35 @@ fn the_disk_is_waited_for_only_on_request_and_the_bytes_before_the_name() {
     assert_eq!(order, ["fsync", "linkat", "fsync"]);
 }
 
+/// Another directory that has its name for a moment cannot hide what is in it: names and what they
+/// stand for come from one descriptor, which leads beneath the source.
+#[test]
+fn a_directory_is_opened_once_and_beneath_its_source() {
+    let Some(strace) = Tool::find("strace") else { return };
+    let folder = scratch();
+    let tree = TreeBuilder::new(folder.path().join("source"));
+    let directories = 1 + 30 + 30;
+    for number in 0..30 {
+        tree.file(format!("above/{number}/below {number}/file"), "x");
+    }
+    let log = folder.path().join("log");
+    for jobs in ["1", "2", "8"] {
+        let mut command = strace.command();
+        command.args(["-f", "-e", "trace=open,openat,openat2,stat,lstat,statx,newfstatat", "-o"]);
+        command.arg(&log).arg(env!("CARGO_BIN_EXE_mkfatimg")).arg("--from").arg(tree.root());
+        let output = command.args(["-q", "--dry-run", "--jobs", jobs]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let log = fs::read_to_string(&log).unwrap();
+        let by_path = format!("\"{}/", tree.root().display());
+        assert!(!log.contains(&by_path), "{log}");
+        let opened =
+            log.lines().filter(|call| call.contains("RESOLVE_BENEATH|RESOLVE_NO_SYMLINKS"));
+        let opened: Vec<&str> = opened.collect();
+        assert_eq!(opened.len(), directories, "{jobs} threads: {log}");
+        assert!(opened.iter().all(|call| call.contains(" openat2(")), "{log}");
+    }
+}
+
 #[test]
 fn a_special_file_is_not_opened() {
     let Some(strace) = Tool::find("strace") else { return };

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 
 use mkfatimg::Error;
@@ -472,4 +472,29 @@ fn fewer_threads_than_asked_for_make_the_same_image() {
     }
     let expect = Expect { source: Some(place.path("src")), ..Expect::default() };
     assert_sound(&place.path("out.img"), &expect);
+}
+
+/// Of what a process may hold open, workers take no more than there is.
+#[test]
+fn few_descriptors_mean_fewer_workers_and_no_error() {
+    let place = Workplace::new();
+    let tree = TreeBuilder::new(place.path("src"));
+    tree.filled("large", 60 * MIB as usize);
+    for number in 0..300 {
+        tree.file(&format!("{number}/empty"), "").filled(&format!("{number}/sub/file"), 5000);
+    }
+    tree.settle();
+    assert_eq!(place.run(&["--from", "src", "--jobs", "1", "right.img"]).status, Some(0));
+    let right = fs::read(place.path("right.img")).unwrap();
+    for (descriptors, threads) in [("12", 1), ("16", 1), ("20", 2), ("64", 8)] {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -n \"$0\" && exec \"$@\"", descriptors]);
+        command.arg(env!("CARGO_BIN_EXE_mkfatimg")).args(["--from", "src", "--jobs", "8"]);
+        command.args(["-q", "--json", "out.img"]).current_dir(place.folder.path());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(told["written"]["jobs"], threads, "{descriptors} descriptors");
+        assert_gives(File::open(place.path("out.img")).unwrap(), &right, descriptors);
+    }
 }
