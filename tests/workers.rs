@@ -481,7 +481,7 @@ fn few_descriptors_mean_fewer_workers_and_no_error() {
     let tree = TreeBuilder::new(place.path("src"));
     tree.filled("large", 60 * MIB as usize);
     for number in 0..300 {
-        tree.file(&format!("{number}/empty"), "").filled(&format!("{number}/sub/file"), 5000);
+        tree.file(format!("{number}/empty"), "").filled(&format!("{number}/sub/file"), 5000);
     }
     tree.settle();
     assert_eq!(place.run(&["--from", "src", "--jobs", "1", "right.img"]).status, Some(0));
