@@ -47,7 +47,7 @@ Register-ArgumentCompleter -Native -CommandName 'mkfatimg' -ScriptBlock {
             [CompletionResult]::new('--boot-code', '--boot-code', [CompletionResultType]::ParameterName, 'Boot sector whose code goes into ours, up to 512 bytes')
             [CompletionResult]::new('--timezone', '--timezone', [CompletionResultType]::ParameterName, 'Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00')
             [CompletionResult]::new('--mtime', '--mtime', [CompletionResultType]::ParameterName, 'One time for everything: @SECONDS, 2024-02-29, 2024-02-29T12:00:00, 2024-02-29T12:00:00Z')
-            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'Threads that read and write at once, 1 to 256; by default as many as gain something, up to 4')
+            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'Threads that scan, read and write at once, 1 to 256; by default one for each processor, up to 4')
             [CompletionResult]::new('--direct', '--direct', [CompletionResultType]::ParameterName, 'When to write past the page cache: at the disk''s pace, with little of the processor''s time')
             [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress; auto is on a terminal')
             [CompletionResult]::new('--overlay', '--overlay', [CompletionResultType]::ParameterName, 'Let a later source''s file replace an earlier one''s instead of refusing')

@@ -44,7 +44,7 @@ set edit:completion:arg-completer[mkfatimg] = {|@words|
             cand --boot-code 'Boot sector whose code goes into ours, up to 512 bytes'
             cand --timezone 'Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00'
             cand --mtime 'One time for everything: @SECONDS, 2024-02-29, 2024-02-29T12:00:00, 2024-02-29T12:00:00Z'
-            cand --jobs 'Threads that read and write at once, 1 to 256; by default as many as gain something, up to 4'
+            cand --jobs 'Threads that scan, read and write at once, 1 to 256; by default one for each processor, up to 4'
             cand --direct 'When to write past the page cache: at the disk''s pace, with little of the processor''s time'
             cand --progress 'When to show progress; auto is on a terminal'
             cand --overlay 'Let a later source''s file replace an earlier one''s instead of refusing'

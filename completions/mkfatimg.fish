@@ -36,7 +36,7 @@ complete -c mkfatimg -l hidden-sectors -d 'Sectors before the volume on the disk
 complete -c mkfatimg -l boot-code -d 'Boot sector whose code goes into ours, up to 512 bytes' -r -F
 complete -c mkfatimg -l timezone -d 'Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00' -r
 complete -c mkfatimg -l mtime -d 'One time for everything: @SECONDS, 2024-02-29, 2024-02-29T12:00:00, 2024-02-29T12:00:00Z' -r
-complete -c mkfatimg -l jobs -d 'Threads that read and write at once, 1 to 256; by default as many as gain something, up to 4' -r
+complete -c mkfatimg -l jobs -d 'Threads that scan, read and write at once, 1 to 256; by default one for each processor, up to 4' -r
 complete -c mkfatimg -l direct -d 'When to write past the page cache: at the disk\'s pace, with little of the processor\'s time' -r -f -a "auto\t'When more is written than the system keeps in memory before it turns to the disk'
 always\t'Wherever the file system lets us'
 never\t'Not at all'"

@@ -52,8 +52,9 @@ impl Jobs {
     /// `hire` made, one in each thread. Where the system gives less than they need there are fewer.
     ///
     /// # Errors
-    /// When not even one worker can be hired. Whatever the number of threads, the error of the first task in their order that fails: they
-    /// are handed out in that order, none after an error, and those before it are carried through.
+    /// When not even one worker can be hired. Else, whatever the number of threads, the error of the
+    /// first task in their order that fails: tasks are handed out in that order, none after an
+    /// error, and those before it are carried through.
     pub fn in_order<Task, Worker: Send, Error: Send>(
         self,
         tasks: impl Iterator<Item = Task> + Send,

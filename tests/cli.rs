@@ -494,7 +494,10 @@ fn a_verbose_build_tells_how_the_image_was_written_and_why() {
     // A small image is one piece of work.
     assert_eq!(
         strategy(&scene, &["--jobs", "2", "--direct", "never"]),
-        ["one thread read and wrote: there was no work, or no room, for more (--jobs)", asked]
+        [
+            "one thread read and wrote: fewer than asked, for want of work, memory or open files (--jobs)",
+            asked
+        ]
     );
     assert_eq!(
         strategy(&scene, &["--jobs", "2", "--direct", "never", "--free", "16M"]),
@@ -509,8 +512,8 @@ fn a_verbose_build_tells_how_the_image_was_written_and_why() {
     assert_eq!(past[0], one);
     assert!(past.len() == 2 && possible.contains(&past[1].as_str()), "{past:?}");
     let chosen = strategy(&scene, &["--jobs", "1"]);
-    let room = chosen[1].strip_prefix("written through the page cache: it takes ").unwrap();
-    assert!(room.ends_with(" before the disk is waited for (--direct)"), "{chosen:?}");
+    let room = chosen[1].strip_prefix("written through the page cache: it keeps ").unwrap();
+    assert!(room.ends_with(" before the system turns to the disk (--direct)"), "{chosen:?}");
     assert_eq!(chosen.len(), 2, "{chosen:?}");
     let whole = strategy(&scene, &["--jobs", "1", "--direct", "never", "--preallocate"]);
     let room = "room for the whole image reserved first, as asked (--preallocate)";

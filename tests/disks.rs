@@ -257,7 +257,7 @@ fn free_clusters_take_no_room() {
     for arguments in [&[][..], &["--size", "12M"], &["--size", "400M", "--fat-type", "32"]] {
         for direct in ["never", "always"] {
             let report = build(tree.root(), &image, &[arguments, &["--direct", direct]].concat());
-            assert_eq!(report["written"]["reserved"], true);
+            assert_eq!(report["written"]["room_reserved"], true);
             let (bytes, holes) = (written(&report, "bytes"), written(&report, "hole_bytes"));
             let found = fs::metadata(&image).unwrap();
             assert_eq!(bytes + holes, found.len(), "{arguments:?}");

@@ -208,9 +208,10 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     pub(crate) preallocate: bool,
 
-    /// Threads that read and write at once, 1 to 256; by default as many as gain something, up to 4
+    /// Threads that scan, read and write at once, 1 to 256; by default one for each processor, up to 4
     ///
-    /// The image is the same whatever their number.
+    /// Past the page cache the default is 4, into a stream 2 at least. Fewer work where there is less to
+    /// do. The image is the same whatever their number.
     #[arg(long, value_name = "N", value_parser = values::jobs, allow_negative_numbers = true, help_heading = "Output")]
     pub(crate) jobs: Option<NonZeroUsize>,
 

@@ -71,10 +71,11 @@ pub fn strategy(strategy: &Strategy) -> String {
     };
     let why = match (strategy.jobs_asked, strategy.cache) {
         (Some(asked), _) if asked == strategy.jobs => "as asked",
-        (Some(_), _) => "there was no work, or no room, for more",
-        (None, Cache::Past(_)) => "so that the disk always has something to do",
+        (Some(_), _) => "fewer than asked, for want of work, memory or open files",
+        (None, _) if strategy.jobs.count() == 1 => "there was no work or processor for more",
+        (None, Cache::Past(_) | Cache::Refused) => "so that the disk always has something to do",
         (None, Cache::Stream) => "so that one reads while another writes",
-        (None, Cache::Through(_) | Cache::Refused) => "as many as there are processors and work",
+        (None, Cache::Through(_)) => "one for each processor, four at most, where there is work",
     };
     let _ = writeln!(text, "{jobs}: {why} (--jobs)");
     text.push_str(match strategy.cloning {
@@ -82,7 +83,7 @@ pub fn strategy(strategy: &Strategy) -> String {
         Cloning::Done => {
             "large files cloned: the file system shares their blocks with the source\n"
         }
-        Cloning::Refused => "nothing cloned: the file system shares no blocks with the source\n",
+        Cloning::Refused => "nothing cloned: source and image cannot share blocks here\n",
     });
     text.push_str(match strategy.room {
         Room::None => "",
@@ -103,12 +104,12 @@ pub fn strategy(strategy: &Strategy) -> String {
         }
         Cache::Through(Reason::Room { room_bytes }) => writeln!(
             text,
-            "written through the page cache: it takes {} before the disk is waited for (--direct)",
+            "written through the page cache: it keeps {} before the system turns to the disk (--direct)",
             size(room_bytes)
         ),
         Cache::Past(Reason::Room { room_bytes }) => writeln!(
             text,
-            "written past the page cache, which takes only {} before the disk is waited for (--direct)",
+            "written past the page cache, which keeps only {} before the system turns to the disk (--direct)",
             size(room_bytes)
         ),
     };

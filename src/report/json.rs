@@ -95,9 +95,13 @@ struct NoticeFacts {
 struct WrittenFacts {
     bytes: u64,
     hole_bytes: u64,
+    /// Shared with the source instead of copied.
     cloned_bytes: u64,
+    /// Threads that read and wrote, which may be fewer than were asked for.
     jobs: usize,
-    reserved: bool,
+    /// Whether room on the disk was reserved before the first byte, by --preallocate or unasked.
+    room_reserved: bool,
+    /// Whether all writes went past the page cache.
     past_page_cache: bool,
     seconds: f64,
     verified: Option<&'static str>,
@@ -125,7 +129,7 @@ pub fn success(report: &Report) -> String {
             hole_bytes: written.writing.outcome.hole_bytes,
             cloned_bytes: written.writing.outcome.cloned_bytes,
             jobs: written.writing.strategy.jobs.count(),
-            reserved: written.writing.strategy.room != Room::None,
+            room_reserved: written.writing.strategy.room != Room::None,
             past_page_cache: matches!(written.writing.strategy.cache, Cache::Past(_)),
             seconds: written.writing.elapsed.as_secs_f64(),
             verified: written.verified.map(|verified| verified.depth.id()),

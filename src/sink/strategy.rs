@@ -9,8 +9,8 @@ use crate::image::{Body, Image};
 use crate::jobs::Jobs;
 use crate::source::NodeId;
 
-/// Workers that write past the page cache wait for the disk, not for a processor, and a disk is at its
-/// fastest when several writes wait for it.
+/// Workers that write past the page cache wait for the disk, not for a processor, and a disk is at
+/// its fastest when several writes wait for it.
 const LEAST_DIRECT_JOBS: usize = 4;
 
 /// One thread at least reads ahead while another writes to a stream.
@@ -26,8 +26,8 @@ const PAGE_BYTES: u64 = 4096;
 /// How an image was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strategy {
-    /// How many threads read and wrote: fewer than wanted where the system gave no more, or where there
-    /// was nothing for them to do.
+    /// How many threads read and wrote: fewer than wanted where the system gave no more, or where
+    /// there was nothing for them to do.
     pub jobs: Jobs,
     /// How many were asked for, if any number was.
     pub jobs_asked: Option<Jobs>,
@@ -57,7 +57,7 @@ pub enum Cloning {
     None,
     /// Some or all were.
     Done,
-    /// The file system refused.
+    /// The system refused: the file system cannot, or source and image lie on two.
     Refused,
 }
 
@@ -126,15 +126,16 @@ fn room_bytes() -> u64 {
 /// What of an image is to be written.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// First byte and length of each stretch that is certainly not stepped over: nothing of a sparse
-    /// file, whose holes nobody knows before it is read.
+    /// First byte and length of each stretch that is certainly not stepped over: nothing of a
+    /// sparse file, whose holes nobody knows before it is read.
     pub(super) stretches: Vec<(u64, u64)>,
     /// Bytes in all, those included that the host stores of sparse files.
     pub(super) bytes: u64,
 }
 
 impl Work {
-    /// Of `image`, when `cloned` tells how many bytes of a file, from its first on, are there already.
+    /// Of `image`, when `cloned` tells how many bytes of a file, from its first on, are there
+    /// already.
     pub(super) fn of(image: Image<'_>, cloned: impl Fn(NodeId) -> u64) -> Self {
         let tree = image.plan().tree();
         let mut work = Self::default();

@@ -25,8 +25,8 @@ impl Root {
         &self.path
     }
 
-    /// Opens the directory `path`, which begins with the root's own path: `RDONLY` to read it, `PATH` to
-    /// open what is in it. What took the place of a directory on the way since it was seen cannot
+    /// Opens the directory `path`, which begins with the root's own path: `RDONLY` to read it, `PATH`
+    /// to open what is in it. What took the place of a directory on the way since it was seen cannot
     /// lead elsewhere.
     ///
     /// # Errors

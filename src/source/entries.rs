@@ -1,5 +1,5 @@
-//! What each entry of a source is, by the policies: file, link to follow, or nothing that can go in.
-//! Opens nothing.
+//! What each entry of a source is, by the policies: file, link to follow, or nothing that can go
+//! in. Opens no file.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -115,7 +115,7 @@ impl Listing {
         if matches!(name, b"." | b"..") {
             return;
         }
-        // A directory with names of 4 GiB in all would take more memory than machines have.
+        // FAT holds no directory whose names come near 4 GiB.
         let (Ok(name_at), Ok(name_bytes)) =
             (u32::try_from(self.names.len()), u32::try_from(name.len()))
         else {

@@ -1,5 +1,5 @@
-//! Sources into the tree, directory by directory, in the order of their names. Opens nothing
-//! itself.
+//! Sources into the tree, directory by directory, in the order of their names. Opens no
+//! file.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
