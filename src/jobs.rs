@@ -125,8 +125,9 @@ fn thread() -> Builder {
     Builder::new().stack_size(STACK_BYTES)
 }
 
-/// Whoever panics ends the work when its thread is joined; what it held is not looked at then.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks what threads share. Whoever panics ends the work when its thread is joined; what it held is
+/// not looked at then.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -11,11 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mkfatimg::Error;
 use mkfatimg::event::{Observer, Stage};
-use mkfatimg::plan::request::{Format, Free, ImageSize, Names, Request, Times};
 use mkfatimg::sink::{Output, WriteError};
 use mkfatimg::source::{Place, Sources};
 use mkfatimg::verify::{Depth, VerifyError};
-use support::{TreeBuilder, scratch};
+use support::{TreeBuilder, request, scratch};
 
 /// Changes the source once, when the first bytes are written or, later, when they are compared.
 struct Meddler<'a> {
@@ -49,17 +48,7 @@ fn message(at_verify: bool, change: impl Fn(&Path) + Sync) -> String {
     let tree = TreeBuilder::new(folder.path().join("source"));
     tree.filled("early", 3 << 20).filled("late", 100_000).file("late empty", "").settle();
     let late = tree.root().join("late");
-    let request = Request {
-        sources: Sources {
-            places: vec![Place { path: tree.root().to_path_buf(), destination: Vec::new() }],
-            ..Sources::default()
-        },
-        size: ImageSize::Auto,
-        free: Free::default(),
-        format: Format::default(),
-        names: Names::default(),
-        times: Times::default(),
-    };
+    let request = request(tree.root());
     let image = folder.path().join("image");
     let change = || change(&late);
     let mut messages = Vec::new();
@@ -181,15 +170,7 @@ fn a_link_in_place_of_a_directory_during_the_copy_is_not_followed() {
     let tree = TreeBuilder::new(folder.path().join("source"));
     tree.filled("early", 3 << 20).filled("sub/late", 100_000).settle();
     let late = tree.root().join("sub/late");
-    let places = vec![Place { path: tree.root().to_path_buf(), destination: Vec::new() }];
-    let request = Request {
-        sources: Sources { places, ..Sources::default() },
-        size: ImageSize::Auto,
-        free: Free::default(),
-        format: Format::default(),
-        names: Names::default(),
-        times: Times::default(),
-    };
+    let request = request(tree.root());
     let change = || swap(&late);
     let meddler = Meddler { change: &change, at_verify: false, armed: AtomicBool::new(false) };
     let output = Output::at(&folder.path().join("image")).unwrap();

@@ -15,13 +15,11 @@ use mkfatimg::Error;
 use mkfatimg::event::{Observer, Stage};
 use mkfatimg::image::{Body, Image};
 use mkfatimg::jobs::Jobs;
-use mkfatimg::plan::request::{Format, Free, ImageSize, Names, Request, Times};
 use mkfatimg::sink::{Output, WriteError};
-use mkfatimg::source::{Place, Sources};
 use mkfatimg::verify::Depth;
 use support::{
     Expect, Ran, TREE_SECONDS, TempDir, Tool, TreeBuilder, Workplace, assert_sound, make_fifo,
-    mkfatimg, scratch, set_time,
+    mkfatimg, request, scratch, set_time,
 };
 
 const MIB: u64 = 1 << 20;
@@ -140,18 +138,6 @@ impl Observer for AtWrite<'_> {
         if matches!(stage, Stage::Write { .. }) {
             (self.0)();
         }
-    }
-}
-
-fn request(root: &Path) -> Request {
-    let places = vec![Place { path: root.to_path_buf(), destination: Vec::new() }];
-    Request {
-        sources: Sources { places, ..Sources::default() },
-        size: ImageSize::Auto,
-        free: Free::default(),
-        format: Format::default(),
-        names: Names::default(),
-        times: Times::default(),
     }
 }
 

@@ -69,10 +69,11 @@ impl<'a> Buffer<'a> {
 
     /// The next `len` bytes are zero. Whole blocks of many are stepped over.
     pub(super) fn zeros(&mut self, len: u64) -> Result<(), WriteError> {
-        let to_boundary = self.to_boundary().min(len);
         if len < MIN_HOLE_BYTES {
             return self.put_zeros(len);
         }
+        // Less than a block, hence less than there are.
+        let to_boundary = self.to_boundary();
         self.put_zeros(to_boundary)?;
         self.flush()?;
         let len = len - to_boundary;

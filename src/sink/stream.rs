@@ -8,6 +8,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::output::{Output, OutputError};
 use super::{Destination, WriteError};
+use crate::jobs::lock;
 
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
@@ -49,7 +50,7 @@ impl Stream {
         len: u64,
         write: impl FnOnce(&File) -> io::Result<()>,
     ) -> Result<(), WriteError> {
-        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turn = lock(&self.turn);
         while turn.at < at && at < turn.end {
             turn = self.moved.wait(turn).unwrap_or_else(PoisonError::into_inner);
         }
@@ -83,7 +84,7 @@ impl Destination for Stream {
     }
 
     fn break_off(&self, at: u64) {
-        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turn = lock(&self.turn);
         turn.end = turn.end.min(at);
         self.moved.notify_all();
     }

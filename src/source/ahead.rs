@@ -1,12 +1,12 @@
 //! Directories listed by other threads before the walk comes to them. The walk alone decides what
 //! becomes of the entries, in its own order, so the tree does not depend on who was faster.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::listing::{Folder, Listing};
 use super::tree::os_name;
 use crate::event::Observer;
-use crate::jobs::Jobs;
+use crate::jobs::{Jobs, lock};
 
 /// A directory whose listing the walk will want, and how far it is.
 #[derive(Debug)]
@@ -197,9 +197,4 @@ impl Drop for Closing<'_, '_> {
         lock(&self.0.waiting).closed = true;
         self.0.changed.notify_all();
     }
-}
-
-/// A thread that panics ends the scan when it is joined; what it held is not looked at then.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
+use mkfatimg::plan::request::{Format, Free, ImageSize, Names, Request, Times};
+use mkfatimg::source::{Place, Sources};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 pub use invariants::Expect;
@@ -218,4 +220,17 @@ pub fn set_times(path: &Path, seconds: u64) {
 pub fn set_time(path: &Path, seconds: u64) {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     fs::File::open(path).unwrap().set_modified(time).unwrap();
+}
+
+/// The smallest image of what lies under `root`, with every choice left open.
+pub fn request(root: &Path) -> Request {
+    let places = vec![Place { path: root.to_path_buf(), destination: Vec::new() }];
+    Request {
+        sources: Sources { places, ..Sources::default() },
+        size: ImageSize::Auto,
+        free: Free::default(),
+        format: Format::default(),
+        names: Names::default(),
+        times: Times::default(),
+    }
 }
