@@ -26,6 +26,10 @@ pub enum NoticeKind {
     DanglingLinkSkipped,
     /// A FIFO, socket or device was left out as asked.
     SpecialFileSkipped,
+    /// An entry was left out by a pattern.
+    Excluded,
+    /// A pattern matched nothing.
+    PatternUnused,
     /// An output of this build lies in the source and was left out.
     OutputLeftOut,
     /// A later source's file took the place of an earlier one's, as asked.
@@ -63,6 +67,8 @@ impl NoticeKind {
             Self::LinkSkipped => "link-skipped",
             Self::DanglingLinkSkipped => "dangling-link-skipped",
             Self::SpecialFileSkipped => "special-file-skipped",
+            Self::Excluded => "excluded",
+            Self::PatternUnused => "pattern-unused",
             Self::OutputLeftOut => "output-left-out",
             Self::FileReplaced => "file-replaced",
             Self::LinkFolded => "link-folded",
@@ -86,6 +92,8 @@ impl NoticeKind {
             Self::LinkSkipped => "symbolic links left out",
             Self::DanglingLinkSkipped => "links that lead nowhere left out",
             Self::SpecialFileSkipped => "FIFOs, sockets and devices left out",
+            Self::Excluded => "entries left out by patterns",
+            Self::PatternUnused => "patterns that matched nothing",
             Self::OutputLeftOut => "outputs of this build left out",
             Self::FileReplaced => "files replaced by those of a later source",
             Self::LinkFolded => "links folded into the file of the same name",

@@ -11,7 +11,7 @@
 //! 6. [`report`]: what was done, for people and for programs.
 //!
 //! ```no_run
-//! use mkfatimg::plan::request::{Format, Free, ImageSize, Names, Times};
+//! use mkfatimg::plan::request::Free;
 //! use mkfatimg::source::{Place, Sources};
 //! use mkfatimg::verify::Depth;
 //!
@@ -20,11 +20,8 @@
 //!         places: vec![Place { path: "rootfs".into(), destination: Vec::new() }],
 //!         ..Sources::default()
 //!     },
-//!     size: ImageSize::Auto,
 //!     free: Free::Bytes(64 << 20),
-//!     format: Format::default(),
-//!     names: Names::default(),
-//!     times: Times::default(),
+//!     ..mkfatimg::Request::default()
 //! };
 //! let output = mkfatimg::sink::Output::at("out.img".as_ref())?;
 //! let report = mkfatimg::build(&request, &output, Depth::Structure, &())?;
@@ -39,6 +36,7 @@ pub mod event;
 pub mod fat;
 pub mod image;
 pub mod jobs;
+pub mod pattern;
 pub mod plan;
 pub mod printable;
 pub mod report;

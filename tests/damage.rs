@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use mkfatimg::fat::kind::FatKind;
 use mkfatimg::fat::label::Label;
 use mkfatimg::plan::Plan;
-use mkfatimg::plan::request::{Format, Free, ImageSize, LabelWish, Names, Request, Times};
+use mkfatimg::plan::request::{Format, ImageSize, LabelWish, Request, Times};
 use mkfatimg::sink::Output;
 use mkfatimg::source::{Place, Sources};
 use mkfatimg::verify::{self, Depth, VerifyError};
@@ -65,7 +65,6 @@ fn sound(kind: FatKind, kib: u64, sector_bytes: u16) -> Sound {
             ..Sources::default()
         },
         size: ImageSize::Bytes(kib << 10),
-        free: Free::default(),
         format: Format {
             kind: Some(kind),
             sector_bytes,
@@ -74,11 +73,11 @@ fn sound(kind: FatKind, kib: u64, sector_bytes: u16) -> Sound {
             volume_id: Some(0x1234_ABCD),
             ..Format::default()
         },
-        names: Names::default(),
         times: Times {
             ceiling: Timestamp::from_second(TREE_SECONDS as i64).ok(),
             ..Times::default()
         },
+        ..Request::default()
     };
     let image = folder.path().join("sound");
     let output = Output::at(&image).unwrap();

@@ -16,7 +16,7 @@ use mkfatimg::fat::table::{self, Chains, Link};
 use mkfatimg::fat::time::DosTime;
 use mkfatimg::image::{Body, Image};
 use mkfatimg::plan::request::{
-    Clash, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Request, Times,
+    Clash, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Request,
 };
 use mkfatimg::plan::{Blame, Plan};
 use mkfatimg::report::Report;
@@ -137,7 +137,7 @@ fn request(source: &Path, wish: &(ImageSize, Free, Format, bool), names: Names) 
         free: wish.1,
         format: wish.2.clone(),
         names: Names { always_long: wish.3, ..names },
-        times: Times::default(),
+        ..Request::default()
     }
 }
 

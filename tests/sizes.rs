@@ -10,7 +10,7 @@ use mkfatimg::fat::geometry::Geometry;
 use mkfatimg::fat::kind::FatKind::{self, Fat12, Fat16, Fat32};
 use mkfatimg::fat::label::Label;
 use mkfatimg::plan::misfit::Misfit;
-use mkfatimg::plan::request::{Format, Free, ImageSize, LabelWish, Names, Times};
+use mkfatimg::plan::request::{Format, Free, ImageSize, LabelWish};
 use mkfatimg::plan::{Plan, Problem, Problems};
 use mkfatimg::source::{Place, Sources};
 use mkfatimg::{Error, Request};
@@ -31,10 +31,7 @@ fn request(source: &Path, size: ImageSize) -> Request {
     Request {
         sources: Sources { places: vec![place], ..Sources::default() },
         size,
-        free: Free::default(),
-        format: Format::default(),
-        names: Names::default(),
-        times: Times::default(),
+        ..Request::default()
     }
 }
 

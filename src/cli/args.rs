@@ -8,7 +8,7 @@ use clap::{Parser, ValueEnum, ValueHint};
 
 use crate::fat::kind::FatKind;
 
-use super::values::{self, FreeArg, LabelArg, OemName, SizeArg, VolumeIdArg};
+use super::values::{self, AttrArg, FreeArg, LabelArg, OemName, SizeArg, VolumeIdArg};
 
 /// Builds a FAT disk image from a directory.
 ///
@@ -24,6 +24,10 @@ use super::values::{self, FreeArg, LabelArg, OemName, SizeArg, VolumeIdArg};
         Exit status: 0 done, 1 the system refused a write, 2 usage, 3 too large, too small or not\n\
         legal FAT, 4 the source cannot be read or stored, or changed, 5 the image came out wrong.",
     after_long_help = "Sizes: 5G and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes.\n\n\
+        Patterns: * and ? stay within a name, ** does not; [a-z], {one,other} and \\ are as in shells; \
+        capitals differ from small letters. Without / a pattern is of a name anywhere, with one of the \
+        whole path from the image's root; a / at its end stands for directories only. In a file of \
+        patterns each has a line; empty lines are passed over, and so are those that begin with #.\n\n\
         Exit status: 0 done; 1 the system refused a write; 2 usage; 3 the source does not fit, a \
         file or directory is too large for FAT, or the volume would not be legal; 4 the source \
         cannot be read, holds what FAT cannot, or changed while it was read; 5 the finished image \
@@ -59,6 +63,17 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Input")]
     pub(crate) overlay: bool,
 
+    /// Leave out what matches at its path in the image; repeat it for more
+    ///
+    /// A pattern without / is of a name anywhere, one with / of the whole path from the image's root.
+    /// A directory goes with all that is in it.
+    #[arg(long, value_name = "GLOB", allow_hyphen_values = true, help_heading = "Input")]
+    pub(crate) exclude: Vec<String>,
+
+    /// Leave out what matches a pattern of a file, one a line; - for standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Input")]
+    pub(crate) exclude_from: Vec<PathBuf>,
+
     /// What to do with symbolic links
     #[arg(long, value_enum, default_value_t = Links::Follow, value_name = "WHAT", help_heading = "Input")]
     pub(crate) symlinks: Links,
@@ -86,6 +101,23 @@ pub(crate) struct Args {
     /// Refuse names that Windows takes for devices, such as con and nul.txt
     #[arg(long, help_heading = "Names")]
     pub(crate) windows_safe: bool,
+
+    /// Set (+) or remove (-) attributes of what matches: read-only, hidden, system, archive
+    ///
+    /// As in --attr 'ldlinux.sys=+rhs'. Patterns are those of --exclude; the last that matches has the
+    /// last word.
+    #[arg(
+        long,
+        value_name = "GLOB=+rhsa",
+        value_parser = values::attr,
+        allow_hyphen_values = true,
+        help_heading = "Attributes"
+    )]
+    pub(crate) attr: Vec<AttrArg>,
+
+    /// Make files read-only that their owner may not write
+    #[arg(long, help_heading = "Attributes")]
+    pub(crate) keep_readonly: bool,
 
     /// Size of the image to the byte; auto is as small as the default clusters allow
     #[arg(

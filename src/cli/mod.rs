@@ -3,6 +3,7 @@
 
 mod args;
 mod exit;
+mod patterns;
 mod progress;
 mod request;
 mod signals;
@@ -43,7 +44,7 @@ pub fn run() -> std::process::ExitCode {
         Err(error) => {
             let code = exit_code_of(&error);
             let text = format!("{error:#}");
-            complain(&text);
+            text.lines().for_each(complain);
             if args.json {
                 print(&json::failure(code.blame(), &text));
             }

@@ -14,6 +14,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
 use super::args::{Args, Clashes, Invalid, Links, Long, PastCache, Refuse};
+use super::patterns;
 use super::values::{FreeArg, SizeArg, VolumeIdArg};
 use crate::fat::boot::BOOT_SECTOR_BYTES;
 use crate::jobs::Jobs;
@@ -33,7 +34,7 @@ const RESERVED_WORDS: [&str; 4] = ["verify", "inspect", "extract", "add"];
 /// A file named on the command line that the system does not give.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Unreadable(String);
+pub(super) struct Unreadable(pub(super) String);
 
 /// The output as named, if any.
 pub(super) fn output(args: &Args) -> Result<Option<Output>> {
@@ -114,6 +115,7 @@ pub(super) fn request(args: &Args) -> Result<Request> {
             ceiling: ceiling(std::env::var_os(EPOCH_VARIABLE))?,
             zone,
         },
+        attributes: patterns::attributes(args)?,
     })
 }
 
@@ -137,6 +139,8 @@ fn sources(args: &Args) -> Result<Sources> {
         skip_dangling: args.dangling == Refuse::Skip,
         skip_special: args.special == Refuse::Skip,
         leave_out,
+        exclude: patterns::exclude(args)?,
+        note_walked: false,
     })
 }
 

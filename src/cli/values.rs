@@ -5,8 +5,10 @@ use std::num::NonZeroUsize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::size;
+use crate::fat::attr::Attributes;
 use crate::fat::kind::FatKind;
 use crate::fat::label::Label;
+use crate::plan::request::AttributeChange;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SizeArg {
@@ -34,6 +36,14 @@ pub(crate) struct LabelArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OemName(pub(crate) [u8; 8]);
+
+/// A pattern and what it changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AttrArg {
+    pub(crate) typed: String,
+    pub(crate) pattern: String,
+    pub(crate) change: AttributeChange,
+}
 
 /// More threads than this only take memory.
 const MOST_JOBS: usize = 256;
@@ -92,6 +102,40 @@ pub(super) fn align(text: &str) -> Result<u32, String> {
         Ok(bytes @ 1..=0x100_0000) => Ok(bytes),
         _ => Err("a boundary is 1 byte to 16M".to_owned()),
     }
+}
+
+/// `GLOB=+rhs`, `GLOB=-a` or `GLOB=+h-a`.
+pub(super) fn attr(text: &str) -> Result<AttrArg, String> {
+    let example = "such as 'ldlinux.sys=+rhs' or '*.bak=-a'";
+    let Some((pattern, letters)) = text.rsplit_once('=') else {
+        return Err(format!("a pattern, = and attributes, {example}"));
+    };
+    let mut change = AttributeChange::default();
+    let mut sets = None;
+    for letter in letters.chars() {
+        let attribute = match letter.to_ascii_lowercase() {
+            '+' | '-' => {
+                sets = Some(letter == '+');
+                continue;
+            }
+            'r' => Attributes::READ_ONLY,
+            'h' => Attributes::HIDDEN,
+            's' => Attributes::SYSTEM,
+            'a' => Attributes::ARCHIVE,
+            _ => return Err(format!("{letter:?} is no attribute; r, h, s and a are, {example}")),
+        };
+        let Some(sets) = sets else {
+            return Err(format!("attributes begin with + to set or - to remove them, {example}"));
+        };
+        let set = if sets { attribute } else { Attributes::default() };
+        let clear = if sets { Attributes::default() } else { attribute };
+        change.set = change.set.without(attribute) | set;
+        change.clear = change.clear.without(attribute) | clear;
+    }
+    if change == AttributeChange::default() {
+        return Err(format!("no attribute to set or remove, {example}"));
+    }
+    Ok(AttrArg { typed: text.to_owned(), pattern: pattern.to_owned(), change })
 }
 
 pub(super) fn label(text: &str) -> Result<LabelArg, String> {

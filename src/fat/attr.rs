@@ -26,6 +26,11 @@ impl Attributes {
     pub fn bits(self) -> u8 {
         self.0
     }
+
+    /// Those that `other` does not hold.
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
 }
 
 impl BitOr for Attributes {

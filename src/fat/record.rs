@@ -87,18 +87,21 @@ impl Entry {
         encode_short(self.name.bytes(), self)
     }
 
-    /// The record `.` of a directory whose own record is `self`: the same cluster and stamp.
+    /// The record `.` of a directory whose own record is `self`: the same cluster and stamp, and
+    /// no attribute but that of a directory.
     pub fn encode_dot(&self) -> [u8; RECORD_BYTES] {
-        encode_short(*b".          ", &Self { case_bits: 0, ..*self })
+        encode_short(*b".          ", &self.as_dots())
     }
 
     /// The record `..` of a directory whose own record is `self`. `parent_cluster` is 0 when the
     /// parent is the root, on FAT32 too.
     pub fn encode_dot_dot(&self, parent_cluster: u32) -> [u8; RECORD_BYTES] {
-        encode_short(
-            *b"..         ",
-            &Self { case_bits: 0, first_cluster: parent_cluster, ..*self },
-        )
+        let dots = Self { first_cluster: parent_cluster, ..self.as_dots() };
+        encode_short(*b"..         ", &dots)
+    }
+
+    fn as_dots(&self) -> Self {
+        Self { attributes: Attributes::DIRECTORY, case_bits: 0, ..*self }
     }
 }
 

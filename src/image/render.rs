@@ -2,7 +2,6 @@
 //! bytes whatever the clock, the host or the order in which windows are asked for.
 
 use super::segment::Meta;
-use crate::fat::attr::Attributes;
 use crate::fat::boot::encode_reserved_area;
 use crate::fat::record::{Entry, RECORD_BYTES, encode_label, encode_long};
 use crate::plan::Plan;
@@ -100,7 +99,7 @@ fn entry_of(plan: &Plan, id: NodeId) -> Option<Entry> {
     let name = placed.name?;
     Some(Entry {
         name: name.short,
-        attributes: if node.is_directory() { Attributes::DIRECTORY } else { Attributes::ARCHIVE },
+        attributes: placed.attributes,
         case_bits: name.case_bits,
         stamp: placed.stamp,
         first_cluster: placed.first_cluster,

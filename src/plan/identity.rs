@@ -3,7 +3,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::Plan;
+use super::{Plan, attributes};
 use crate::source::NodeId;
 
 /// Names, sizes, stamps and options; contents are not read for it.
@@ -33,9 +33,12 @@ pub(super) fn volume_id(plan: &Plan) -> u32 {
         let node = plan.tree().node(id);
         let name = plan.name(id);
         let stamp = plan.placed(id).stamp;
+        let attributes = plan.placed(id).attributes.bits();
+        // Zero but for what was asked: numbers stay as they were before attributes could be chosen.
+        let unusual = attributes ^ attributes::usual(node).bits();
         // The parent's cluster tells which directory of the volume it is.
         digest.update(plan.first_cluster(node.parent()).to_le_bytes());
-        digest.update([u8::from(node.is_directory())]);
+        digest.update([u8::from(node.is_directory()) | unusual << 1]);
         digest.update((name.len() as u64).to_le_bytes());
         digest.update(name.as_bytes());
         digest.update(node.size_bytes().to_le_bytes());

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`request`] | nothing: it is what is wanted |
 //! | `names` | the name under which each entry is stored |
-//! | `times` | its stamp |
+//! | `times`, `attributes` | its stamp; whether it is read-only, hidden and so on |
 //! | `count`, `demand` | how much there is, and whether any of it is too much |
 //! | `size`, `floppy`, `smallest` | the volume: type, cluster, sectors |
 //! | [`misfit`], [`problem`], `advice` | what to say when there is none |
@@ -16,6 +16,7 @@
 
 mod advice;
 mod alloc;
+mod attributes;
 mod chs;
 mod count;
 mod demand;
@@ -38,6 +39,7 @@ pub use problem::{Blame, Problem, Problems, Remedy};
 pub use request::Request;
 
 use crate::event::Notice;
+use crate::fat::attr::Attributes;
 use crate::fat::boot::{BootFacts, FreeClusters};
 use crate::fat::geometry::{FIRST_CLUSTER, Geometry};
 use crate::fat::kind::FatKind;
@@ -59,6 +61,8 @@ pub struct Placed {
     pub name: Option<StoredName>,
     /// When it was written.
     pub stamp: DosTime,
+    /// Its attributes, [`Attributes::DIRECTORY`] of a directory among them.
+    pub attributes: Attributes,
     /// Its chain's first cluster; 0 for an empty file, a fixed root directory, and what is left
     /// out.
     pub first_cluster: u32,
@@ -114,6 +118,7 @@ impl Plan {
         };
         let records: Vec<u64> =
             tree.directories().iter().map(|directory| naming.name_children(*directory)).collect();
+        attributes::decide(&tree, &changed_names, &request.attributes, &mut placed, &mut notices);
         let label = request.format.label;
         let labelled = label.is_some();
         let Count { demand, mut totals } =
@@ -259,6 +264,7 @@ fn stamps(tree: &Tree, times: &Times) -> Vec<Placed> {
     let placed = |id| Placed {
         name: None,
         stamp: times::stamp(&tree.node(id).identity, times).stored,
+        attributes: Attributes::default(),
         first_cluster: 0,
         records: 0,
         left_out: false,

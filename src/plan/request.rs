@@ -4,12 +4,14 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::fat::attr::Attributes;
 use crate::fat::kind::FatKind;
 use crate::fat::label::Label;
+use crate::pattern::Patterns;
 use crate::source::Sources;
 
-/// A whole wish: sources and how to store them.
-#[derive(Debug, Clone)]
+/// A whole wish: sources and how to store them. By default nothing is stored, in the smallest image.
+#[derive(Debug, Clone, Default)]
 pub struct Request {
     /// What goes in.
     pub sources: Sources,
@@ -23,6 +25,8 @@ pub struct Request {
     pub names: Names,
     /// What to do with times.
     pub times: Times,
+    /// What to do with attributes.
+    pub attributes: AttributeWishes,
 }
 
 /// How large the image is.
@@ -185,4 +189,25 @@ impl Default for Times {
     fn default() -> Self {
         Self { zone: TimeZone::UTC, fixed: None, ceiling: None }
     }
+}
+
+/// What to do with attributes. Without a wish files have [`Attributes::ARCHIVE`], directories nothing
+/// but [`Attributes::DIRECTORY`].
+#[derive(Debug, Clone, Default)]
+pub struct AttributeWishes {
+    /// Whether files that their owner may not write are read-only.
+    pub keep_read_only: bool,
+    /// Of paths in the image, under the names that are stored.
+    pub patterns: Patterns,
+    /// What each of the patterns changes, in their order; a later one has the last word.
+    pub changes: Vec<AttributeChange>,
+}
+
+/// A change of attributes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AttributeChange {
+    /// Those to have.
+    pub set: Attributes,
+    /// Those not to have.
+    pub clear: Attributes,
 }

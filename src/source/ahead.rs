@@ -7,6 +7,7 @@ use super::listing::{Folder, Listing};
 use super::tree::os_name;
 use crate::event::Observer;
 use crate::jobs::{Jobs, lock};
+use crate::pattern::Patterns;
 
 /// A directory whose listing the walk will want, and how far it is.
 #[derive(Debug)]
@@ -33,6 +34,7 @@ pub(super) struct Delivered {
 
 /// Threads that list directories while the walk goes on.
 pub(super) struct Ahead<'a> {
+    exclude: &'a Patterns,
     watch: &'a dyn Observer,
     /// Whether there are other threads.
     helped: bool,
@@ -53,11 +55,12 @@ impl<'a> Ahead<'a> {
     /// Calls `walk` in this thread; the others list what it will want.
     pub(super) fn while_walking<T>(
         jobs: Jobs,
+        exclude: &'a Patterns,
         watch: &'a dyn Observer,
         walk: impl FnOnce(&Self) -> T,
     ) -> T {
         let (waiting, changed) = (Mutex::default(), Condvar::new());
-        let ahead = Self { watch, helped: jobs != Jobs::ONE, waiting, changed };
+        let ahead = Self { exclude, watch, helped: jobs != Jobs::ONE, waiting, changed };
         jobs.beside(
             || ahead.help(),
             || {
@@ -130,11 +133,12 @@ impl<'a> Ahead<'a> {
 
     /// Lists a directory, and lets others know of those in it.
     fn work_on(&self, ticket: &Ticket) -> Delivered {
-        let Folder { root, path, .. } = &ticket.folder;
-        let listing = ticket.folder.list(self.watch);
+        let Folder { root, path, image_path, .. } = &ticket.folder;
+        let listing = ticket.folder.list(self.exclude, self.watch);
         let met = |(name, identity)| {
-            let (root, path) = (Arc::clone(root), path.join(os_name(name)));
-            Arc::new(Ticket::new(Folder { root, path, identity }))
+            let name = os_name(name);
+            let (path, image_path) = (path.join(name), image_path.join(name));
+            Arc::new(Ticket::new(Folder { root: Arc::clone(root), path, image_path, identity }))
         };
         let directories: Vec<Arc<Ticket>> = listing.directories().map(met).collect();
         if self.helped && !directories.is_empty() {

@@ -75,6 +75,11 @@ impl Walk<'_> {
             return None;
         }
         let identity = seen.identity;
+        let image_path = self.tree.image_path(spot.parent, spot.name);
+        // As a link it was no directory yet.
+        if self.is_excluded(listed, &image_path, true) {
+            return None;
+        }
         if self.tree.lies_in(spot.parent, &identity) {
             let text = fs::read_link(listed).unwrap_or_default();
             let inside =
@@ -87,14 +92,15 @@ impl Walk<'_> {
             self.tree.refuse(listed, RefusalKind::LinksMultiply);
             return None;
         }
-        let found = Found { identity, file: None, through_link: true };
+        let found = Found { identity, file: None, through_link: true, read_only: false };
         match self.tree.place(spot, found, self.sources.overlay, listed) {
             Landing::New(node) | Landing::Met(node) => {
                 let root = match self.sources.links {
                     LinkPolicy::Host => self.open_root(&target.path, listed)?,
                     _ => Arc::clone(root),
                 };
-                Some(Pending { node, folder: Folder { root, path: target.path, identity } })
+                let folder = Folder { root, path: target.path, image_path, identity };
+                Some(Pending { node, folder })
             }
             Landing::Refused => None,
         }
@@ -156,6 +162,7 @@ impl Walk<'_> {
             identity: seen.identity,
             file: Some((seen.size_bytes, seen.hole_kib)),
             through_link,
+            read_only: seen.read_only,
         };
         let landing = self.tree.place(spot, found, self.sources.overlay, path);
         if let Landing::Met(_) = landing {
@@ -176,6 +183,28 @@ impl Walk<'_> {
             self.notice(NoticeKind::SpecialFileSkipped, path, &format!("{what} left out"));
         } else {
             self.tree.refuse(path, RefusalKind::Special(what));
+        }
+    }
+
+    /// Whether the patterns leave out what is met at `listed` and goes to `image_path`.
+    pub(super) fn is_excluded(
+        &mut self,
+        listed: &Path,
+        image_path: &Path,
+        directory: bool,
+    ) -> bool {
+        let path = image_path.as_os_str().as_bytes();
+        let matching = self.sources.exclude.matching(path, directory);
+        self.leave_out(listed, &matching);
+        !matching.is_empty()
+    }
+
+    /// Tells that the patterns with these numbers, if any, leave out what is met at `listed`.
+    pub(super) fn leave_out(&mut self, listed: &Path, matching: &[usize]) {
+        self.patterns_used.extend(matching);
+        if let Some(first) = matching.first() {
+            let text = format!("left out by {}", self.sources.exclude.told_as(*first));
+            self.notice(NoticeKind::Excluded, listed, &text);
         }
     }
 

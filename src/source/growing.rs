@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::refusal::{Refusal, RefusalKind};
-use super::tree::{Identity, Node, NodeId, NodeKind, Origin, Tree, listed_path_in, name_in};
+use super::tree::{
+    Identity, Node, NodeId, NodeKind, Origin, Tree, listed_path_in, name_in, os_name,
+};
 use crate::event::Notice;
 
 /// What the walk met.
@@ -15,6 +17,8 @@ pub(super) struct Found {
     /// `Some` for a file: its bytes, and how many KiB of it the host does not store.
     pub(super) file: Option<(u64, u32)>,
     pub(super) through_link: bool,
+    /// Whether it is a file that its owner may not write.
+    pub(super) read_only: bool,
 }
 
 /// Where an entry goes, and where it was read from.
@@ -49,6 +53,7 @@ pub(super) struct GrowingTree {
     /// Where something was refused: what several links lead to is told once.
     refused: HashSet<PathBuf>,
     pub(super) notices: Vec<Notice>,
+    pub(super) walked: Vec<PathBuf>,
 }
 
 impl GrowingTree {
@@ -60,6 +65,7 @@ impl GrowingTree {
             origin: 0,
             through_link: false,
             merged: false,
+            read_only: false,
             identity: Identity::default(),
             kind: NodeKind::Directory { first_child: 0, child_count: 0 },
         };
@@ -71,6 +77,7 @@ impl GrowingTree {
             refusals: Vec::new(),
             refused: HashSet::new(),
             notices: Vec::new(),
+            walked: Vec::new(),
         }
     }
 
@@ -106,6 +113,18 @@ impl GrowingTree {
         let node = &mut self.nodes[id.index()];
         node.identity = identity;
         node.merged = true;
+    }
+
+    /// Where an entry of `parent` goes in the image, below its root.
+    pub(super) fn image_path(&self, parent: NodeId, name: &[u8]) -> PathBuf {
+        let mut names = vec![name];
+        let mut at = parent;
+        while at != NodeId::ROOT {
+            let node = self.node(at);
+            names.push(name_in(&self.names, node));
+            at = node.parent;
+        }
+        names.into_iter().rev().map(os_name).collect()
     }
 
     /// Whether `directory` is one of those that `inside` lies in, or is it.
@@ -155,6 +174,7 @@ impl GrowingTree {
                 node.kind = kind;
                 node.identity = found.identity;
                 node.through_link = found.through_link;
+                node.read_only = found.read_only;
                 node.origin = spot.origin;
                 Landing::Met(earlier)
             }
@@ -189,6 +209,7 @@ impl GrowingTree {
             origin: spot.origin,
             through_link: found.through_link,
             merged: false,
+            read_only: found.read_only,
             identity: found.identity,
             kind: kind_of(found),
         });
@@ -233,6 +254,7 @@ impl GrowingTree {
             directories,
             refusals: self.refusals,
             notices: self.notices,
+            walked: self.walked,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! One directory: the names in it, and what the host says of each. Knows no policy and no tree.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use super::refusal::RefusalKind;
 use super::seen::Seen;
 use super::tree::{Identity, os_name};
 use crate::event::Observer;
+use crate::pattern::Patterns;
 
 /// A directory that was met and is to be listed.
 #[derive(Debug)]
@@ -20,6 +23,8 @@ pub(super) struct Folder {
     pub(super) root: Arc<Root>,
     /// It begins with the root's own path.
     pub(super) path: PathBuf,
+    /// Where its contents go in the image, below its root.
+    pub(super) image_path: PathBuf,
     /// What it was when it was met.
     pub(super) identity: Identity,
 }
@@ -29,6 +34,8 @@ pub(super) struct Folder {
 pub(super) struct Listing {
     names: Vec<u8>,
     entries: Vec<Listed>,
+    /// What is left out, and the patterns that say so.
+    pub(super) excluded: Vec<(Listed, Vec<usize>)>,
     /// Why it could not be read, or not to its end.
     pub(super) refusals: Vec<RefusalKind>,
 }
@@ -45,7 +52,9 @@ impl Folder {
     /// Reads the directory and asks once after each thing in it, or after fewer once `watch` asks to
     /// stop. Names and what they stand for come from one descriptor of the very directory that was
     /// met: whatever takes its place meanwhile cannot hide an entry or bring another.
-    pub(super) fn list(&self, watch: &dyn Observer) -> Listing {
+    ///
+    /// What `exclude` matches is set apart here, where no thread has gone into it yet.
+    pub(super) fn list(&self, exclude: &Patterns, watch: &dyn Observer) -> Listing {
         let mut listing = Listing::default();
         let refusal = match self.root.directory(&self.path, OFlags::RDONLY).and_then(Dir::new) {
             Ok(mut directory) => self.read(&mut directory, watch, &mut listing),
@@ -54,6 +63,11 @@ impl Folder {
             Err(error) => Err(RefusalKind::Unreadable(error.into())),
         };
         listing.refusals.extend(refusal.err());
+        if !exclude.is_empty() {
+            listing.set_apart(|name, directory| {
+                exclude.matching(self.image_path.join(name).as_os_str().as_bytes(), directory)
+            });
+        }
         listing
     }
 
@@ -101,6 +115,22 @@ impl Listing {
     /// Gives away the entries, in order; their names stay.
     pub(super) fn take_entries(&mut self) -> Vec<Listed> {
         std::mem::take(&mut self.entries)
+    }
+
+    /// Takes out the entries for which `patterns` are told.
+    fn set_apart(&mut self, patterns: impl Fn(&OsStr, bool) -> Vec<usize>) {
+        let mut kept = Vec::with_capacity(self.entries.len());
+        for entry in self.take_entries() {
+            // What cannot be asked after may be anything.
+            let directory = entry.seen.as_ref().map_or(true, Seen::is_directory);
+            let matching = patterns(os_name(self.name(&entry)), directory);
+            if matching.is_empty() {
+                kept.push(entry);
+            } else {
+                self.excluded.push((entry, matching));
+            }
+        }
+        self.entries = kept;
     }
 
     /// The names of the entries that are directories, and what these are, in order.

@@ -34,6 +34,7 @@ pub use tree::{Node, NodeId, NodeKind, Tree};
 
 use crate::event::{Observer, Stage};
 use crate::jobs::Jobs;
+use crate::pattern::Patterns;
 
 /// The sources of an image and how to take them.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +52,10 @@ pub struct Sources {
     pub skip_special: bool,
     /// Files that never go in: the outputs of this build.
     pub leave_out: Vec<PathBuf>,
+    /// What is left out, by its path in the image under the names of the sources.
+    pub exclude: Patterns,
+    /// Whether [`Tree::walked`] is wanted.
+    pub note_walked: bool,
     /// How many threads list directories; the tree does not depend on it.
     pub jobs: Jobs,
 }
@@ -88,7 +93,7 @@ pub struct Stopped;
 /// Only when `watch` asks to stop.
 pub fn scan(sources: &Sources, watch: &dyn Observer) -> Result<Tree, Stopped> {
     watch.stage(Stage::Scan);
-    let walk = ahead::Ahead::while_walking(sources.jobs, watch, |ahead| {
+    let walk = ahead::Ahead::while_walking(sources.jobs, &sources.exclude, watch, |ahead| {
         let mut walk = walk::Walk::new(sources, watch, ahead);
         for place in &sources.places {
             walk.add(place)?;

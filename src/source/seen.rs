@@ -20,6 +20,8 @@ pub(super) struct Seen {
     pub(super) hole_kib: u32,
     /// Whether everybody may read it.
     pub(super) open_to_all: bool,
+    /// Whether its owner may not write it.
+    pub(super) read_only: bool,
 }
 
 impl Seen {
@@ -40,6 +42,7 @@ impl Seen {
             size_bytes,
             hole_kib: u32::try_from(hole_bytes / 1024).unwrap_or(u32::MAX),
             open_to_all: Mode::from_raw_mode(mode).contains(Mode::RUSR | Mode::RGRP | Mode::ROTH),
+            read_only: !Mode::from_raw_mode(mode).contains(Mode::WUSR),
         }
     }
 }

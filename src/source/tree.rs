@@ -83,6 +83,8 @@ pub struct Node {
     pub through_link: bool,
     /// Whether several sources brought the directory; its identity is the last one's then.
     pub merged: bool,
+    /// Whether it is a file that its owner may not write.
+    pub read_only: bool,
     /// What it was when scanned.
     pub identity: Identity,
     /// File or directory.
@@ -156,6 +158,8 @@ pub struct Tree {
     pub refusals: Vec<Refusal>,
     /// What was left out as asked, sorted by path.
     pub notices: Vec<Notice>,
+    /// Every host directory whose entries decide what the tree holds, where that was asked for.
+    pub walked: Vec<PathBuf>,
 }
 
 impl Tree {

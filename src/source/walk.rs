@@ -1,6 +1,7 @@
 //! Sources into the tree, directory by directory, in the order of their names. Opens no
 //! file.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
@@ -19,7 +20,7 @@ use super::refusal::RefusalKind;
 use super::seen::Seen;
 use super::tree::{Identity, NodeId, Origin, os_name};
 use super::{Place, Sources, Stopped};
-use crate::event::{NoticeKind, Observer};
+use crate::event::{Notice, NoticeKind, Observer};
 
 pub(super) struct Walk<'a> {
     pub(super) sources: &'a Sources,
@@ -30,6 +31,8 @@ pub(super) struct Walk<'a> {
     outputs: Vec<(u64, u64)>,
     /// Directories that links led to.
     pub(super) linked_directories: u32,
+    /// Numbers of the patterns that matched something.
+    pub(super) patterns_used: BTreeSet<usize>,
     first: bool,
 }
 
@@ -63,12 +66,19 @@ impl<'a> Walk<'a> {
             tree: GrowingTree::new(),
             outputs: outputs.filter_map(identity).collect(),
             linked_directories: 0,
+            patterns_used: BTreeSet::new(),
             first: true,
         }
     }
 
     /// What was walked, not sorted yet.
-    pub(super) fn into_tree(self) -> GrowingTree {
+    pub(super) fn into_tree(mut self) -> GrowingTree {
+        let exclude = &self.sources.exclude;
+        let unused = (0..exclude.len()).filter(|number| !self.patterns_used.contains(number));
+        self.tree.notices.extend(unused.map(|number| Notice {
+            kind: NoticeKind::PatternUnused,
+            text: format!("{}: matched nothing", exclude.told_as(number)),
+        }));
         self.tree
     }
 
@@ -90,13 +100,17 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let identity = seen.identity;
+        if self.place_is_excluded(place, seen.is_directory()) {
+            return Ok(());
+        }
         if seen.is_directory() {
             let Some(node) = self.destination(&place.destination, identity, path) else {
                 return Ok(());
             };
             self.tree.merge_directory(node, identity);
             let Some(root) = self.open_root(path, path) else { return Ok(()) };
-            let folder = Folder { root, path: path.clone(), identity };
+            let image_path = place.destination.iter().collect();
+            let folder = Folder { root, path: path.clone(), image_path, identity };
             return self.walk(Pending { node, folder });
         }
         let Some((name, directories)) = place.destination.split_last() else {
@@ -104,16 +118,10 @@ impl<'a> Walk<'a> {
             return Ok(());
         };
         if let Some(parent) = self.destination(directories, identity, path) {
-            let mut typed = path.as_os_str().to_owned();
-            typed.push(":");
-            for name in &place.destination {
-                typed.push("/");
-                typed.push(name);
-            }
             match fs::canonicalize(path) {
                 Ok(content) => {
                     let root = Arc::from(content.parent().unwrap_or(path));
-                    let origin = Origin::Exactly { root, listed: PathBuf::from(typed), content };
+                    let origin = Origin::Exactly { root, listed: typed(place), content };
                     self.place_file(origin, parent, name, &seen, false);
                 }
                 Err(error) => {
@@ -122,6 +130,16 @@ impl<'a> Walk<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the patterns leave out where a source goes, or a directory above that.
+    fn place_is_excluded(&mut self, place: &Place, directory: bool) -> bool {
+        let names = &place.destination;
+        let mut image_path = PathBuf::new();
+        names.iter().enumerate().any(|(at, name)| {
+            image_path.push(name);
+            self.is_excluded(&typed(place), &image_path, directory || at + 1 < names.len())
+        })
     }
 
     /// The directory at `names`, made where no source brought it; then with the time of the
@@ -136,6 +154,7 @@ impl<'a> Walk<'a> {
             identity: Identity { device: 0, inode: 0, ..identity },
             file: None,
             through_link: false,
+            read_only: false,
         };
         let mut node = NodeId::ROOT;
         for name in names {
@@ -199,7 +218,9 @@ impl<'a> Walk<'a> {
                 } else if seen.file_type == FileType::Symlink {
                     pending.extend(self.link(&root, &path, spot));
                 } else if let Some(ticket) = ticket {
-                    let found = Found { identity: seen.identity, file: None, through_link: false };
+                    let identity = seen.identity;
+                    let found =
+                        Found { identity, file: None, through_link: false, read_only: false };
                     let landing = self.tree.place(spot, found, self.sources.overlay, &path);
                     let (node, origin) = match landing {
                         Landing::New(node) => (node, here.origin),
@@ -221,6 +242,12 @@ impl<'a> Walk<'a> {
         for refusal in std::mem::take(&mut listing.refusals) {
             self.tree.refuse(&path, refusal);
         }
+        for (entry, matching) in std::mem::take(&mut listing.excluded) {
+            self.leave_out(&path.join(os_name(listing.name(&entry))), &matching);
+        }
+        if self.sources.note_walked {
+            self.tree.walked.push(path.clone());
+        }
         let entries = listing.take_entries().into_iter();
         Inside { listing, entries, tickets: directories.into_iter(), path, node, origin }
     }
@@ -229,4 +256,17 @@ impl<'a> Walk<'a> {
     pub(super) fn is_output(&self, seen: &Seen) -> bool {
         self.outputs.contains(&(seen.identity.device, seen.identity.inode))
     }
+}
+
+/// A source and its place as they are typed.
+fn typed(place: &Place) -> PathBuf {
+    let mut typed = place.path.as_os_str().to_owned();
+    if !place.destination.is_empty() {
+        typed.push(":");
+    }
+    for name in &place.destination {
+        typed.push("/");
+        typed.push(name);
+    }
+    PathBuf::from(typed)
 }

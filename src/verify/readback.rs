@@ -17,7 +17,6 @@ use super::bytes::ImageBytes;
 use super::finding::{Fault, Findings};
 use super::window::{Fetched, Window};
 use crate::event::Observer;
-use crate::fat::attr::Attributes;
 use crate::fat::kind::FatKind;
 use crate::plan::Plan;
 use crate::printable;
@@ -190,9 +189,8 @@ impl Comparison<'_> {
         let placed = *self.plan.placed(id);
         let path = self.plan.image_path(id);
         let directory = node.is_directory();
-        let attributes = if directory { Attributes::DIRECTORY } else { Attributes::ARCHIVE };
         self.expect(&path, "name", &*self.plan.name(id), name);
-        self.expect(&path, "attributes", attributes.bits(), entry.attributes().bits());
+        self.expect(&path, "attributes", placed.attributes.bits(), entry.attributes().bits());
         self.expect(&path, "size", node.size_bytes(), entry.len());
         let short = placed.name.map(|name| name.short.to_string()).unwrap_or_default();
         self.expect(&path, "short name", short, entry.short_file_name());

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
-use mkfatimg::plan::request::{Format, Free, ImageSize, Names, Request, Times};
+use mkfatimg::plan::request::Request;
 use mkfatimg::source::{Place, Sources};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -225,12 +225,5 @@ pub fn set_time(path: &Path, seconds: u64) {
 /// The smallest image of what lies under `root`, with every choice left open.
 pub fn request(root: &Path) -> Request {
     let places = vec![Place { path: root.to_path_buf(), destination: Vec::new() }];
-    Request {
-        sources: Sources { places, ..Sources::default() },
-        size: ImageSize::Auto,
-        free: Free::default(),
-        format: Format::default(),
-        names: Names::default(),
-        times: Times::default(),
-    }
+    Request { sources: Sources { places, ..Sources::default() }, ..Request::default() }
 }

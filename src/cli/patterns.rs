@@ -1,0 +1,98 @@
+//! Patterns as typed and as listed in files, with the words by which messages call each. Knows what
+//! a file of patterns looks like; what a pattern means is told by `pattern`.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::args::Args;
+use super::request::Unreadable;
+use crate::pattern::Patterns;
+use crate::plan::request::AttributeWishes;
+use crate::printable;
+
+/// Patterns that cannot be used, a line for each.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct NoPatterns(String);
+
+/// Those of `--exclude`, then those of `--exclude-from`.
+pub(super) fn exclude(args: &Args) -> Result<Patterns> {
+    let typed = |pattern: &String| (pattern.clone(), format!("--exclude {}", shown(pattern)));
+    let mut pairs: Vec<(String, String)> = args.exclude.iter().map(typed).collect();
+    let mut no_text = Vec::new();
+    let stdin_twice = args.exclude_from.iter().filter(|path| is_stdin(path)).count() > 1;
+    if stdin_twice {
+        anyhow::bail!("--exclude-from -: standard input can be read once only");
+    }
+    for path in &args.exclude_from {
+        let (name, bytes) = read(path)?;
+        for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+            match std::str::from_utf8(line) {
+                // FAT holds no name that ends in a blank.
+                Ok(line) => match line.trim_end() {
+                    "" => {}
+                    line if line.starts_with('#') => {}
+                    line => {
+                        pairs.push((line.to_owned(), format!("{name}:{number}: {}", shown(line))))
+                    }
+                },
+                Err(_) => no_text.push(format!(
+                    "{name}:{number}: is not UTF-8; ? stands for one byte of a name that is not"
+                )),
+            }
+        }
+    }
+    if !no_text.is_empty() {
+        return Err(NoPatterns(no_text.join("\n")).into());
+    }
+    Ok(patterns(pairs)?)
+}
+
+/// Those of `--attr`, and the flag for what is read-only on the host.
+pub(super) fn attributes(args: &Args) -> Result<AttributeWishes> {
+    let pairs = args
+        .attr
+        .iter()
+        .map(|attr| (attr.pattern.clone(), format!("--attr {}", shown(&attr.typed))));
+    Ok(AttributeWishes {
+        keep_read_only: args.keep_readonly,
+        patterns: patterns(pairs.collect())?,
+        changes: args.attr.iter().map(|attr| attr.change).collect(),
+    })
+}
+
+fn patterns(pairs: Vec<(String, String)>) -> Result<Patterns, NoPatterns> {
+    Patterns::new(pairs).map_err(|faults| {
+        let line = |(told_as, fault)| format!("{told_as}: {fault}");
+        NoPatterns(faults.into_iter().map(line).collect::<Vec<_>>().join("\n"))
+    })
+}
+
+/// A file of patterns, and its name in messages.
+fn read(path: &Path) -> Result<(String, Vec<u8>), Unreadable> {
+    let mut bytes = Vec::new();
+    let (name, read) = if is_stdin(path) {
+        ("standard input".to_owned(), io::stdin().lock().read_to_end(&mut bytes))
+    } else {
+        let read = File::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+        (printable::path(path), read)
+    };
+    match read {
+        Ok(_) => Ok((name, bytes)),
+        Err(error) => Err(Unreadable(format!(
+            "--exclude-from {name}: cannot be read: {}",
+            printable::error(&error)
+        ))),
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn shown(text: &str) -> String {
+    printable::bytes(text.as_bytes())
+}

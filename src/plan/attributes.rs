@@ -1,0 +1,73 @@
+//! The attributes of each node, by the wishes. Knows no cluster.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+
+use super::Placed;
+use super::request::AttributeWishes;
+use crate::event::{Notice, NoticeKind};
+use crate::fat::attr::Attributes;
+use crate::source::{Node, NodeId, Tree};
+
+/// What a node has without a wish.
+pub(super) fn usual(node: &Node) -> Attributes {
+    if node.is_directory() { Attributes::DIRECTORY } else { Attributes::ARCHIVE }
+}
+
+/// Decides those of everything that is stored; `changed_names` are names that are not stored as the
+/// host has them.
+pub(super) fn decide(
+    tree: &Tree,
+    changed_names: &HashMap<NodeId, String>,
+    wishes: &AttributeWishes,
+    placed: &mut [Placed],
+    notices: &mut Vec<Notice>,
+) {
+    let name = |id: NodeId| match changed_names.get(&id) {
+        Some(name) => Cow::from(name.as_bytes()),
+        None => Cow::from(tree.name(id)),
+    };
+    let mut used = BTreeSet::new();
+    for directory in tree.directories() {
+        let mut path =
+            if wishes.patterns.is_empty() { Vec::new() } else { path_of(tree, *directory, &name) };
+        let directory_bytes = path.len();
+        for child in tree.children(*directory) {
+            let Some(place) = placed.get_mut(child.index()).filter(|place| !place.left_out) else {
+                continue;
+            };
+            let node = tree.node(child);
+            let mut attributes = usual(node);
+            if wishes.keep_read_only && node.read_only {
+                attributes = attributes | Attributes::READ_ONLY;
+            }
+            if !wishes.patterns.is_empty() {
+                path.truncate(directory_bytes);
+                path.extend_from_slice(&name(child));
+                for number in wishes.patterns.matching(&path, node.is_directory()) {
+                    used.insert(number);
+                    let change = wishes.changes.get(number).copied().unwrap_or_default();
+                    attributes = (attributes | change.set).without(change.clear);
+                }
+            }
+            place.attributes = attributes;
+        }
+    }
+    let unused = (0..wishes.patterns.len()).filter(|number| !used.contains(number));
+    notices.extend(unused.map(|number| Notice {
+        kind: NoticeKind::PatternUnused,
+        text: format!("{}: matched nothing", wishes.patterns.told_as(number)),
+    }));
+}
+
+/// The path of a directory's entries in the image up to their names.
+fn path_of<'a>(tree: &Tree, directory: NodeId, name: &impl Fn(NodeId) -> Cow<'a, [u8]>) -> Vec<u8> {
+    let mut names = Vec::new();
+    let mut at = directory;
+    while at != NodeId::ROOT {
+        names.push(name(at));
+        at = tree.node(at).parent();
+    }
+    let with_mark = names.iter().rev().flat_map(|name| name.iter().chain(b"/"));
+    with_mark.copied().collect()
+}
