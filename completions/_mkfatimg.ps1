@@ -22,12 +22,15 @@ Register-ArgumentCompleter -Native -CommandName 'mkfatimg' -ScriptBlock {
     $completions = @(switch ($command) {
         'mkfatimg' {
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Directory whose contents go in, or a file with a place for it')
+            [CompletionResult]::new('--exclude', '--exclude', [CompletionResultType]::ParameterName, 'Leave out what matches at its path in the image; repeat it for more')
+            [CompletionResult]::new('--exclude-from', '--exclude-from', [CompletionResultType]::ParameterName, 'Leave out what matches a pattern of a file, one a line; - for standard input')
             [CompletionResult]::new('--symlinks', '--symlinks', [CompletionResultType]::ParameterName, 'What to do with symbolic links')
             [CompletionResult]::new('--dangling', '--dangling', [CompletionResultType]::ParameterName, 'What to do with links that lead nowhere, out of the source, or in a circle')
             [CompletionResult]::new('--special', '--special', [CompletionResultType]::ParameterName, 'What to do with FIFOs, sockets and devices; they are never opened')
             [CompletionResult]::new('--invalid-names', '--invalid-names', [CompletionResultType]::ParameterName, 'What to do with names that FAT cannot hold')
             [CompletionResult]::new('--clash', '--clash', [CompletionResultType]::ParameterName, 'What to do with names that differ in case or normalisation only, which are one to FAT')
             [CompletionResult]::new('--long-names', '--long-names', [CompletionResultType]::ParameterName, 'When a name that fits 8.3 gets a long name beside it')
+            [CompletionResult]::new('--attr', '--attr', [CompletionResultType]::ParameterName, 'Set (+) or remove (-) attributes of what matches: read-only, hidden, system, archive')
             [CompletionResult]::new('--size', '--size', [CompletionResultType]::ParameterName, 'Size of the image to the byte; auto is as small as the default clusters allow')
             [CompletionResult]::new('--free', '--free', [CompletionResultType]::ParameterName, 'Room that stays free: bytes, or a percentage such as 10%')
             [CompletionResult]::new('--fat-type', '--fat-type', [CompletionResultType]::ParameterName, 'FAT type; by default the one that suits the size')
@@ -52,6 +55,7 @@ Register-ArgumentCompleter -Native -CommandName 'mkfatimg' -ScriptBlock {
             [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress; auto is on a terminal')
             [CompletionResult]::new('--overlay', '--overlay', [CompletionResultType]::ParameterName, 'Let a later source''s file replace an earlier one''s instead of refusing')
             [CompletionResult]::new('--windows-safe', '--windows-safe', [CompletionResultType]::ParameterName, 'Refuse names that Windows takes for devices, such as con and nul.txt')
+            [CompletionResult]::new('--keep-readonly', '--keep-readonly', [CompletionResultType]::ParameterName, 'Make files read-only that their owner may not write')
             [CompletionResult]::new('--sync', '--sync', [CompletionResultType]::ParameterName, 'End only when the image is on the disk')
             [CompletionResult]::new('--preallocate', '--preallocate', [CompletionResultType]::ParameterName, 'Reserve room for the whole image first instead of leaving holes')
             [CompletionResult]::new('--verify', '--verify', [CompletionResultType]::ParameterName, 'Read the finished image back with an independent reader and compare it with the source')

@@ -19,12 +19,15 @@ set edit:completion:arg-completer[mkfatimg] = {|@words|
     var completions = [
         &'mkfatimg'= {
             cand --from 'Directory whose contents go in, or a file with a place for it'
+            cand --exclude 'Leave out what matches at its path in the image; repeat it for more'
+            cand --exclude-from 'Leave out what matches a pattern of a file, one a line; - for standard input'
             cand --symlinks 'What to do with symbolic links'
             cand --dangling 'What to do with links that lead nowhere, out of the source, or in a circle'
             cand --special 'What to do with FIFOs, sockets and devices; they are never opened'
             cand --invalid-names 'What to do with names that FAT cannot hold'
             cand --clash 'What to do with names that differ in case or normalisation only, which are one to FAT'
             cand --long-names 'When a name that fits 8.3 gets a long name beside it'
+            cand --attr 'Set (+) or remove (-) attributes of what matches: read-only, hidden, system, archive'
             cand --size 'Size of the image to the byte; auto is as small as the default clusters allow'
             cand --free 'Room that stays free: bytes, or a percentage such as 10%'
             cand --fat-type 'FAT type; by default the one that suits the size'
@@ -49,6 +52,7 @@ set edit:completion:arg-completer[mkfatimg] = {|@words|
             cand --progress 'When to show progress; auto is on a terminal'
             cand --overlay 'Let a later source''s file replace an earlier one''s instead of refusing'
             cand --windows-safe 'Refuse names that Windows takes for devices, such as con and nul.txt'
+            cand --keep-readonly 'Make files read-only that their owner may not write'
             cand --sync 'End only when the image is on the disk'
             cand --preallocate 'Reserve room for the whole image first instead of leaving holes'
             cand --verify 'Read the finished image back with an independent reader and compare it with the source'

@@ -1,4 +1,6 @@
 complete -c mkfatimg -l from -d 'Directory whose contents go in, or a file with a place for it' -r -F
+complete -c mkfatimg -l exclude -d 'Leave out what matches at its path in the image; repeat it for more' -r
+complete -c mkfatimg -l exclude-from -d 'Leave out what matches a pattern of a file, one a line; - for standard input' -r -F
 complete -c mkfatimg -l symlinks -d 'What to do with symbolic links' -r -f -a "follow\t'Store what they lead to inside the source; absolute links start there, as in a chroot'
 host\t'Store what they lead to on the host'
 skip\t'Leave them out'
@@ -15,6 +17,7 @@ skip\t'Leave the later one out'
 rename\t'Store the later one as name~2.ext'"
 complete -c mkfatimg -l long-names -d 'When a name that fits 8.3 gets a long name beside it' -r -f -a "auto\t'Only when it mixes capital and small letters'
 always\t'Whenever it has small letters, for firmware that shows short names in capitals'"
+complete -c mkfatimg -l attr -d 'Set (+) or remove (-) attributes of what matches: read-only, hidden, system, archive' -r
 complete -c mkfatimg -l size -d 'Size of the image to the byte; auto is as small as the default clusters allow' -r
 complete -c mkfatimg -l free -d 'Room that stays free: bytes, or a percentage such as 10%' -r
 complete -c mkfatimg -l fat-type -d 'FAT type; by default the one that suits the size' -r -f -a "12\t''
@@ -45,6 +48,7 @@ always\t'Everywhere'
 never\t'Nowhere'"
 complete -c mkfatimg -l overlay -d 'Let a later source\'s file replace an earlier one\'s instead of refusing'
 complete -c mkfatimg -l windows-safe -d 'Refuse names that Windows takes for devices, such as con and nul.txt'
+complete -c mkfatimg -l keep-readonly -d 'Make files read-only that their owner may not write'
 complete -c mkfatimg -l sync -d 'End only when the image is on the disk'
 complete -c mkfatimg -l preallocate -d 'Reserve room for the whole image first instead of leaving holes'
 complete -c mkfatimg -l verify -d 'Read the finished image back with an independent reader and compare it with the source'
