@@ -23,7 +23,7 @@ _mkfatimg() {
 
     case "${cmd}" in
         mkfatimg)
-            opts="-q -v -h -V --from --overlay --exclude --exclude-from --symlinks --dangling --special --invalid-names --clash --long-names --windows-safe --attr --keep-readonly --size --free --fat-type --cluster-size --sector-size --fats --root-entries --reserved-sectors --align --label --volume-id --oem-name --media --heads --sectors-per-track --hidden-sectors --boot-code --timezone --mtime --sync --preallocate --jobs --direct --verify --force --dry-run --json --progress --quiet --verbose --help --version"
+            opts="-q -v -h -V --from --overlay --exclude --exclude-from --symlinks --dangling --special --invalid-names --clash --long-names --windows-safe --attr --keep-readonly --size --free --fat-type --cluster-size --sector-size --fats --root-entries --reserved-sectors --align --label --volume-id --oem-name --media --heads --sectors-per-track --hidden-sectors --boot-code --timezone --mtime --if-changed --sync --preallocate --jobs --direct --verify --force --dry-run --depfile --map --bmap --digest --json --progress --quiet --verbose --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -173,6 +173,55 @@ _mkfatimg() {
                     ;;
                 --direct)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --depfile)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --map)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --bmap)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --digest)
+                    COMPREPLY=($(compgen -W "sha256" -- "${cur}"))
                     return 0
                     ;;
                 --progress)

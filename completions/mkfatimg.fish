@@ -43,12 +43,17 @@ complete -c mkfatimg -l jobs -d 'Threads that scan, read and write at once, 1 to
 complete -c mkfatimg -l direct -d 'When to write past the page cache: at the disk\'s pace, with little of the processor\'s time' -r -f -a "auto\t'When more is written than the system keeps in memory before it turns to the disk'
 always\t'Wherever the file system lets us'
 never\t'Not at all'"
+complete -c mkfatimg -l depfile -d 'Write what the image depends on as a rule for make and ninja' -r -F
+complete -c mkfatimg -l map -d 'Write where each file lies, in the image and on the disk, as JSON' -r -F
+complete -c mkfatimg -l bmap -d 'Write a block map, version 2.0, for bmaptool' -r -F
+complete -c mkfatimg -l digest -d 'Tell the digest of the image, made while it is written' -r -f -a "sha256\t'SHA-256'"
 complete -c mkfatimg -l progress -d 'When to show progress; auto is on a terminal' -r -f -a "auto\t'On a terminal'
 always\t'Everywhere'
 never\t'Nowhere'"
 complete -c mkfatimg -l overlay -d 'Let a later source\'s file replace an earlier one\'s instead of refusing'
 complete -c mkfatimg -l windows-safe -d 'Refuse names that Windows takes for devices, such as con and nul.txt'
 complete -c mkfatimg -l keep-readonly -d 'Make files read-only that their owner may not write'
+complete -c mkfatimg -l if-changed -d 'Leave an image that would come out with the same bytes as it is, its time too'
 complete -c mkfatimg -l sync -d 'End only when the image is on the disk'
 complete -c mkfatimg -l preallocate -d 'Reserve room for the whole image first instead of leaving holes'
 complete -c mkfatimg -l verify -d 'Read the finished image back with an independent reader and compare it with the source'

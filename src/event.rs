@@ -5,6 +5,12 @@
 pub enum Stage {
     /// The source is walked; [`Observer::advance`] counts entries.
     Scan,
+    /// The image that is there is compared with the one that would be written;
+    /// [`Observer::advance`] counts bytes of `total_bytes`.
+    Compare {
+        /// Bytes of the image.
+        total_bytes: u64,
+    },
     /// The image is written; [`Observer::advance`] counts bytes of `total_bytes`.
     Write {
         /// Bytes of the image.
@@ -50,6 +56,10 @@ pub enum NoticeKind {
     LeadingBlank,
     /// A time was moved into the range that FAT can store.
     TimeClamped,
+    /// A depfile cannot name an input.
+    DependencyUntold,
+    /// Ninja misreads the name of an input.
+    DependencyMisread,
     /// The label's small letters were made capital.
     LabelMadeCapital,
     /// The root directory was made larger than usual for the tree's sake.
@@ -79,6 +89,8 @@ impl NoticeKind {
             Self::DeviceName => "device-name",
             Self::LeadingBlank => "leading-blank",
             Self::TimeClamped => "time-clamped",
+            Self::DependencyUntold => "dependency-untold",
+            Self::DependencyMisread => "dependency-misread",
             Self::LabelMadeCapital => "label-made-capital",
             Self::RootGrown => "root-grown",
             Self::FewSectors => "few-sectors",
@@ -104,6 +116,8 @@ impl NoticeKind {
             Self::DeviceName => "names that Windows takes for devices",
             Self::LeadingBlank => "names with a leading blank, which some firmware cannot open",
             Self::TimeClamped => "times moved into the years 1980 to 2107",
+            Self::DependencyUntold => "inputs that a depfile cannot name",
+            Self::DependencyMisread => "inputs whose names ninja misreads in a depfile",
             Self::LabelMadeCapital => "label made capital",
             Self::RootGrown => "root directory grown",
             Self::FewSectors => "few sectors",

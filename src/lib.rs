@@ -7,8 +7,10 @@
 //! 2. [`plan::Plan::new`]: every decision; from here on only reading and writing can fail.
 //! 3. [`image::Image::of`]: the plan as segments that touch and cover the image.
 //! 4. [`sink::write`]: the segments go to a file or a stream.
-//! 5. [`verify`]: is it what was planned? Only then does a file get its name.
+//! 5. [`verify`]: is it what was planned?
 //! 6. [`report`]: what was done, for people and for programs.
+//!
+//! [`Delivery::carry_out`] is steps 3 to 6: only when all is well does anything get its name.
 //!
 //! ```no_run
 //! use mkfatimg::plan::request::Free;
@@ -23,14 +25,16 @@
 //!     free: Free::Bytes(64 << 20),
 //!     ..mkfatimg::Request::default()
 //! };
-//! let output = mkfatimg::sink::Output::at("out.img".as_ref())?;
-//! let report = mkfatimg::build(&request, &output, Depth::Structure, &())?;
+//! let image = mkfatimg::sink::Output::at("out.img".as_ref())?;
+//! let delivery = mkfatimg::Delivery::of(image, Depth::Structure);
+//! let report = mkfatimg::build(&request, &delivery, &())?;
 //! println!("{}", mkfatimg::report::human::summary(&report));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 #[doc(hidden)]
 pub mod cli;
+pub mod delivery;
 pub mod error;
 pub mod event;
 pub mod fat;
@@ -45,17 +49,12 @@ pub mod source;
 pub mod units;
 pub mod verify;
 
+pub use delivery::Delivery;
 pub use error::Error;
 pub use plan::{Plan, Request};
 pub use report::Report;
 
-use std::time::Instant;
-
 use event::Observer;
-use image::Image;
-use report::Verified;
-use sink::Output;
-use verify::{Depth, VerifyError};
 
 /// Scans the sources and decides everything; writes nothing.
 ///
@@ -66,46 +65,14 @@ pub fn plan(request: &Request, watch: &dyn Observer) -> Result<Plan, Error> {
     Ok(Plan::new(tree, request)?)
 }
 
-/// Writes a planned image and looks at it, a file at least as closely as at its structure; a
-/// stream cannot be read back. A file has its name only when all of it is there and right.
+/// Scans, plans, and carries out `delivery`.
 ///
 /// # Errors
-/// When a read or a write fails, the source has changed, the image is not what was planned, or
-/// `watch` asks to stop.
-pub fn write(
-    plan: Plan,
-    output: &Output,
-    depth: Depth,
-    watch: &dyn Observer,
-) -> Result<Report, Error> {
-    if depth == Depth::Contents && !verify::readback::can_read(&plan) {
-        return Err(VerifyError::TooLarge.into());
-    }
-    let written = sink::write(Image::of(&plan), output, watch)?;
-    let began = Instant::now();
-    let verified = match written.file() {
-        Some(file) => {
-            verify::run(&plan, file, depth, watch)?;
-            Some(Verified { depth, elapsed: began.elapsed() })
-        }
-        None => None,
-    };
-    if watch.must_stop() {
-        return Err(VerifyError::Stopped.into());
-    }
-    let writing = written.publish()?;
-    Ok(Report::written(plan, output.name(), writing, verified))
-}
-
-/// [`plan()`], then [`write()`].
-///
-/// # Errors
-/// Those of either.
+/// Those of [`plan()`] and of [`Delivery::carry_out`].
 pub fn build(
     request: &Request,
-    output: &Output,
-    depth: Depth,
+    delivery: &Delivery,
     watch: &dyn Observer,
 ) -> Result<Report, Error> {
-    write(plan(request, watch)?, output, depth, watch)
+    delivery.carry_out(plan(request, watch)?, watch)
 }

@@ -9,6 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use mkfatimg::Delivery;
 use mkfatimg::Error;
 use mkfatimg::event::{Observer, Stage};
 use mkfatimg::sink::{Output, WriteError};
@@ -60,7 +61,9 @@ fn message(at_verify: bool, change: impl Fn(&Path) + Sync) -> String {
         }
         let meddler = Meddler { change: &change, at_verify, armed: AtomicBool::new(false) };
         let output = Output::at(&image).unwrap();
-        let error = mkfatimg::build(&request, &output, Depth::Contents, &meddler).unwrap_err();
+        let error =
+            mkfatimg::build(&request, &Delivery::of(output.clone(), Depth::Contents), &meddler)
+                .unwrap_err();
         messages.push(match error {
             Error::Write(WriteError::Content(error)) => error.to_string(),
             Error::Verify(VerifyError::Content(error)) => error.to_string(),
@@ -174,7 +177,9 @@ fn a_link_in_place_of_a_directory_during_the_copy_is_not_followed() {
     let change = || swap(&late);
     let meddler = Meddler { change: &change, at_verify: false, armed: AtomicBool::new(false) };
     let output = Output::at(&folder.path().join("image")).unwrap();
-    let error = mkfatimg::build(&request, &output, Depth::Structure, &meddler).unwrap_err();
+    let error =
+        mkfatimg::build(&request, &Delivery::of(output.clone(), Depth::Structure), &meddler)
+            .unwrap_err();
     let told = error.to_string();
     assert!(told.ends_with(&format!("sub/late: was replaced by another file {AGAIN}")), "{told}");
 }

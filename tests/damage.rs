@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use jiff::Timestamp;
+use mkfatimg::Delivery;
 use mkfatimg::fat::kind::FatKind;
 use mkfatimg::fat::label::Label;
 use mkfatimg::plan::Plan;
@@ -81,7 +82,7 @@ fn sound(kind: FatKind, kib: u64, sector_bytes: u16) -> Sound {
     };
     let image = folder.path().join("sound");
     let output = Output::at(&image).unwrap();
-    mkfatimg::build(&request, &output, Depth::Contents, &()).unwrap();
+    mkfatimg::build(&request, &Delivery::of(output.clone(), Depth::Contents), &()).unwrap();
     let expect = Expect {
         fats: Some(2),
         volume_id: Some(0x1234_ABCD),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use mkfatimg::Delivery;
 use mkfatimg::fat::attr::Attributes;
 use mkfatimg::fat::kind::FatKind;
 use mkfatimg::fat::mount;
@@ -204,7 +205,7 @@ proptest! {
         let planned = Report::planned(plan);
         let (regions, totals) = (planned.regions(), *planned.plan.totals());
         let image = folder.path().join("image");
-        let report = mkfatimg::write(planned.plan, &Output::at(&image).unwrap(), Depth::Contents, &()).unwrap();
+        let report = Delivery::of(Output::at(&image).unwrap(), Depth::Contents).carry_out(planned.plan, &()).unwrap();
         assert_sound(&image, &expect);
         prop_assert_eq!(report.regions(), regions);
         prop_assert_eq!(report.plan.totals(), &totals);
@@ -235,7 +236,7 @@ proptest! {
         let wish = (ImageSize::Auto, Free::default(), Format::default(), false);
         let image = folder.path().join("image");
         let request = request(&source, &wish, names);
-        let report = mkfatimg::build(&request, &Output::at(&image).unwrap(), Depth::Contents, &()).unwrap();
+        let report = mkfatimg::build(&request, &Delivery::of(Output::at(&image).unwrap(), Depth::Contents), &()).unwrap();
         assert_sound(&image, &Expect::default());
         let volume = invariants::read(&image, 0).unwrap();
         prop_assert_eq!(volume.entries.len(), report.plan.tree().len() - 1);
@@ -251,7 +252,7 @@ proptest! {
             set_times(&source, TREE_SECONDS);
             let image = folder.path().join(format!("image {backwards}"));
             let request = request(&source, &wish, Names::default());
-            mkfatimg::build(&request, &Output::at(&image).unwrap(), Depth::Contents, &()).unwrap();
+            mkfatimg::build(&request, &Delivery::of(Output::at(&image).unwrap(), Depth::Contents), &()).unwrap();
             fs::read(&image).unwrap()
         }).collect();
         prop_assert!(images[0] == images[1]);

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use mkfatimg::Delivery;
 use mkfatimg::Error;
 use mkfatimg::event::{Observer, Stage};
 use mkfatimg::image::{Body, Image};
@@ -238,7 +239,11 @@ impl Changing {
                 .for_each(|(name, change)| change.make(&source(name), &kept(name), self.bytes));
         };
         let request = request(self.tree.root());
-        let built = mkfatimg::build(&request, output, Depth::Structure, &AtWrite(&change));
+        let built = mkfatimg::build(
+            &request,
+            &Delivery::of(output.clone(), Depth::Structure),
+            &AtWrite(&change),
+        );
         changes
             .clone()
             .for_each(|(name, change)| change.undo(&source(name), &kept(name), self.bytes));
@@ -288,7 +293,7 @@ fn of_a_stream_that_ends_with_the_first_change_the_right_bytes_before_it_came() 
     // A stream goes out in whole buffers.
     let before = first.at - first.at % MIB;
     let reader = read_fifo();
-    mkfatimg::write(plan, &Output::at(&fifo).unwrap(), Depth::Structure, &()).unwrap();
+    Delivery::of(Output::at(&fifo).unwrap(), Depth::Structure).carry_out(plan, &()).unwrap();
     let whole = reader.join().unwrap();
     for round in 0..20 {
         for count in [1, 2, 4] {
@@ -320,7 +325,11 @@ fn of_what_has_no_bytes_the_first_that_changed_is_told() {
         for _ in 0..20 {
             let change = || names.iter().for_each(|path| fs::remove_file(path).unwrap());
             let request = request(tree.root());
-            let built = mkfatimg::build(&request, &output, Depth::Structure, &AtWrite(&change));
+            let built = mkfatimg::build(
+                &request,
+                &Delivery::of(output.clone(), Depth::Structure),
+                &AtWrite(&change),
+            );
             let wanted = format!("{}: {}", names[0].display(), Change::Vanished.text(0));
             assert_eq!(built.unwrap_err().to_string(), wanted, "{count} threads");
             assert!(!folder.path().join("image").exists());

@@ -232,6 +232,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Times")]
     pub(crate) mtime: Option<String>,
 
+    /// Leave an image that would come out with the same bytes as it is, its time too
+    #[arg(long, help_heading = "Output")]
+    pub(crate) if_changed: bool,
+
     /// End only when the image is on the disk
     #[arg(long, help_heading = "Output")]
     pub(crate) sync: bool,
@@ -265,6 +269,25 @@ pub(crate) struct Args {
     /// Show the layout of the image and write nothing
     #[arg(long, help_heading = "Reports")]
     pub(crate) dry_run: bool,
+
+    /// Write what the image depends on as a rule for make and ninja
+    ///
+    /// Every file that is in the image, every directory of the sources, and every other file that was
+    /// read; one that is deleted later does not stop make.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Reports")]
+    pub(crate) depfile: Option<PathBuf>,
+
+    /// Write where each file lies, in the image and on the disk, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Reports")]
+    pub(crate) map: Option<PathBuf>,
+
+    /// Write a block map, version 2.0, for bmaptool
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Reports")]
+    pub(crate) bmap: Option<PathBuf>,
+
+    /// Tell the digest of the image, made while it is written
+    #[arg(long, value_enum, value_name = "KIND", help_heading = "Reports")]
+    pub(crate) digest: Option<DigestKind>,
 
     /// Report as one JSON document on standard output
     #[arg(long, help_heading = "Reports")]
@@ -339,6 +362,12 @@ pub(crate) enum PastCache {
     Always,
     /// Not at all
     Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DigestKind {
+    /// SHA-256
+    Sha256,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -2,6 +2,7 @@
 //! indicatif; knows no structure of the disk.
 
 mod args;
+mod deliver;
 mod exit;
 mod patterns;
 mod progress;
@@ -21,8 +22,8 @@ use clap::{CommandFactory, Parser};
 use crate::plan::{Plan, Problems, Remedy};
 use crate::report::{Report, human, json};
 use crate::sink::{Output, WriteError};
-use crate::verify::{Depth, VerifyError};
-use crate::{Error, Request, printable};
+use crate::verify::VerifyError;
+use crate::{Delivery, Error, Request, printable};
 use args::Args;
 use exit::ExitCode;
 use progress::Progress;
@@ -81,24 +82,25 @@ fn mistyped(error: &clap::Error) -> std::process::ExitCode {
 /// Everything that the command line says, understood.
 struct Prepared {
     request: Request,
-    /// Where the image goes; `None` for a dry run without a name.
-    output: Option<Output>,
+    /// What is to be made; `None` for a dry run without a name.
+    delivery: Option<Delivery>,
     signals: Signals,
 }
 
 fn prepare(args: &Args) -> Result<Prepared> {
-    let output = request::output(args)?;
-    let to_terminal = output.as_ref().is_some_and(|output| output.path().is_none())
+    let delivery = deliver::delivery(args)?;
+    let image = delivery.as_ref().map(|delivery| &delivery.image);
+    let to_terminal = image.is_some_and(|image| image.path().is_none())
         && !args.dry_run
         && io::stdout().is_terminal();
     if to_terminal {
         anyhow::bail!("standard output is a terminal; send the image to a file or a pipe");
     }
     let request = request::request(args)?;
-    let stream = output.as_ref().is_some_and(Output::is_stream);
+    let stream = image.is_some_and(Output::is_stream);
     let signals = if stream { Signals::unhandled() } else { Signals::noted() };
     let signals = signals.context("cannot prepare for signals")?;
-    Ok(Prepared { request, output, signals })
+    Ok(Prepared { request, delivery, signals })
 }
 
 /// What the system refused ends with another status than what was mistyped.
@@ -137,15 +139,17 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
 }
 
 fn carry_out(args: &Args, prepared: &Prepared, progress: &Progress<'_>) -> Result<Report, Error> {
-    let plan = crate::plan(&prepared.request, progress)?;
+    let mut plan = crate::plan(&prepared.request, progress)?;
     progress.clear();
+    let delivery = prepared.delivery.as_ref().filter(|_| !args.dry_run);
+    if let Some((depfile, _)) = delivery.and_then(|delivery| delivery.depfile.as_ref()) {
+        let notices = depfile.notices(&plan);
+        plan.notices.extend(notices);
+    }
     tell_notices(args, &plan);
-    match &prepared.output {
-        Some(output) if !args.dry_run => {
-            let depth = if args.verify { Depth::Contents } else { Depth::Structure };
-            crate::write(plan, output, depth, progress)
-        }
-        _ => Ok(Report::planned(plan)),
+    match delivery {
+        Some(delivery) => delivery.carry_out(plan, progress),
+        None => Ok(Report::planned(plan)),
     }
 }
 

@@ -105,6 +105,10 @@ impl Observer for Progress<'_> {
 fn bar(stage: Stage, done: u64) -> ProgressBar {
     let (bar, template) = match stage {
         Stage::Scan => (ProgressBar::no_length(), "{spinner} scanning: {pos} entries"),
+        Stage::Compare { total_bytes } => (
+            ProgressBar::new(total_bytes),
+            "looking for changes [{bar:30}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+        ),
         Stage::Write { total_bytes } => (
             ProgressBar::new(total_bytes),
             "writing [{bar:30}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
@@ -125,6 +129,9 @@ fn bar(stage: Stage, done: u64) -> ProgressBar {
 fn line(stage: Stage, done: u64) -> String {
     match stage {
         Stage::Scan => format!("scanning: {done} entries"),
+        Stage::Compare { total_bytes } => {
+            format!("looking for changes: {} %", percent(done, total_bytes))
+        }
         Stage::Write { total_bytes } => format!("writing: {} %", percent(done, total_bytes)),
         Stage::Verify { total_bytes } => format!("comparing: {} %", percent(done, total_bytes)),
     }

@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -13,7 +12,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
-use super::args::{Args, Clashes, Invalid, Links, Long, PastCache, Refuse};
+use super::args::{Args, Clashes, Invalid, Links, Long, Refuse};
 use super::patterns;
 use super::values::{FreeArg, SizeArg, VolumeIdArg};
 use crate::fat::boot::BOOT_SECTOR_BYTES;
@@ -22,64 +21,15 @@ use crate::plan::request::{
     Clash, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Request, Times,
 };
 use crate::printable;
-use crate::sink::{Direct, Output};
 use crate::source::{LinkPolicy, Place, Sources};
 
 /// The environment's latest time.
 const EPOCH_VARIABLE: &str = "SOURCE_DATE_EPOCH";
 
-/// Words that are no name of an image without `./`, so that they can become subcommands.
-const RESERVED_WORDS: [&str; 4] = ["verify", "inspect", "extract", "add"];
-
 /// A file named on the command line that the system does not give.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Unreadable(pub(super) String);
-
-/// The output as named, if any.
-pub(super) fn output(args: &Args) -> Result<Option<Output>> {
-    let Some(path) = &args.out else { return Ok(None) };
-    if let Some(word) = RESERVED_WORDS.iter().find(|word| path.as_os_str() == **word) {
-        bail!("{word} is kept for a subcommand; write ./{word} for an image of that name");
-    }
-    if args.boot_code.as_deref().is_some_and(|code| is_same_file(code, path)) {
-        let name = printable::path(path);
-        bail!("--boot-code {name}: is the output as well; name another file for the image");
-    }
-    let mut output =
-        if path.as_os_str() == "-" { Output::standard_output() } else { Output::at(path)? };
-    let stream = output.is_stream();
-    let to_standard_output =
-        path.as_os_str() == "-" || (stream && is_same_file(path, Path::new("/dev/stdout")));
-    if args.json && to_standard_output && !args.dry_run {
-        bail!("--json and the image cannot both go to standard output; name a file for the image");
-    }
-    let for_files = [
-        (args.sync, "--sync"),
-        (args.preallocate, "--preallocate"),
-        (args.verify, "--verify"),
-        (args.direct == PastCache::Always, "--direct always"),
-    ];
-    for (given, flag) in for_files {
-        if given && stream {
-            bail!("{flag} is for image files; {} is a stream", output.name());
-        }
-    }
-    output.sync = args.sync;
-    output.preallocate = args.preallocate;
-    output.jobs = args.jobs.map(Jobs::new);
-    output.direct = match args.direct {
-        PastCache::Auto => Direct::Auto,
-        PastCache::Always => Direct::Always,
-        PastCache::Never => Direct::Never,
-    };
-    Ok(Some(output))
-}
-
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    let identity = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
-    identity(one).is_some_and(|one| identity(other) == Some(one))
-}
 
 /// The request, but for its output.
 pub(super) fn request(args: &Args) -> Result<Request> {
@@ -121,10 +71,11 @@ pub(super) fn request(args: &Args) -> Result<Request> {
 
 fn sources(args: &Args) -> Result<Sources> {
     let places = args.from.iter().map(|text| place(text)).collect::<Result<_>>()?;
-    let mut leave_out: Vec<PathBuf> = args.out.iter().cloned().collect();
+    let mut leave_out: Vec<PathBuf> =
+        [&args.out, &args.map, &args.bmap, &args.depfile].into_iter().flatten().cloned().collect();
     if args.out.as_deref() == Some(Path::new("-")) {
         // Standard output may be a file in the source.
-        leave_out = vec![PathBuf::from("/proc/self/fd/1")];
+        leave_out.push(PathBuf::from("/proc/self/fd/1"));
     }
     Ok(Sources {
         places,
@@ -140,12 +91,12 @@ fn sources(args: &Args) -> Result<Sources> {
         skip_special: args.special == Refuse::Skip,
         leave_out,
         exclude: patterns::exclude(args)?,
-        note_walked: false,
+        note_walked: args.depfile.is_some(),
     })
 }
 
 /// `SRC` or `SRC:/DEST`. A path of that very name wins.
-fn place(text: &OsStr) -> Result<Place> {
+pub(super) fn place(text: &OsStr) -> Result<Place> {
     if text.is_empty() {
         bail!("--from needs a directory, or a file and its place in the image");
     }

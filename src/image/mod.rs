@@ -1,6 +1,7 @@
 //! A plan as bytes in order: segments that touch and cover the image, rendered on demand. Knows
 //! neither files nor where the bytes go.
 
+pub mod blocks;
 mod render;
 pub mod segment;
 
@@ -100,12 +101,7 @@ fn head_segments(plan: &Plan) -> Vec<Segment> {
 
 /// Bytes of the clusters that a node owns.
 fn whole_clusters(plan: &Plan, id: NodeId) -> u64 {
-    let geometry = plan.geometry();
-    let bytes = match plan.tree().node(id).size_bytes() {
-        0 => render::directory_bytes(plan, id).max(1),
-        size_bytes => size_bytes,
-    };
-    geometry.clusters_for(bytes) * u64::from(geometry.cluster_bytes())
+    plan.clusters(id) * u64::from(plan.geometry().cluster_bytes())
 }
 
 /// `bytes` of a body, then zeros up to `whole`.

@@ -41,7 +41,7 @@ pub use request::Request;
 use crate::event::Notice;
 use crate::fat::attr::Attributes;
 use crate::fat::boot::{BootFacts, FreeClusters};
-use crate::fat::geometry::{FIRST_CLUSTER, Geometry};
+use crate::fat::geometry::{FIRST_CLUSTER, Geometry, RECORD_BYTES};
 use crate::fat::kind::FatKind;
 use crate::fat::short::ShortName;
 use crate::fat::table::Chains;
@@ -234,6 +234,18 @@ impl Plan {
     /// First cluster of a node's chain; 0 for an empty file and for a fixed root directory.
     pub fn first_cluster(&self, id: NodeId) -> u32 {
         self.placed(id).first_cluster
+    }
+
+    /// Clusters of a node's chain; 0 where [`Plan::first_cluster`] is.
+    pub fn clusters(&self, id: NodeId) -> u64 {
+        if self.first_cluster(id) == 0 {
+            return 0;
+        }
+        let records_bytes = u64::from(self.placed(id).records) * u64::from(RECORD_BYTES);
+        match self.tree.node(id).size_bytes() {
+            0 => self.geometry.clusters_for(records_bytes.max(1)),
+            size_bytes => self.geometry.clusters_for(size_bytes),
+        }
     }
 
     /// The stamp of the label's record: the newest in the tree.

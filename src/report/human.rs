@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use humansize::{BINARY, format_size};
 
-use super::{Report, region_name, volume_id_text};
+use super::{Report, hexadecimal, region_name, volume_id_text};
 use crate::event::{Notice, NoticeKind};
 use crate::plan::Plan;
 use crate::printable;
@@ -28,14 +28,18 @@ pub fn summary(report: &Report) -> String {
     };
     let _ = write!(text, "\n  {}", contents_line(&report.plan));
     if let Some(written) = &report.written {
-        let Writing { outcome, elapsed, .. } = &written.writing;
-        let _ = write!(
-            text,
-            "\n  {} written in {}",
-            format_size(outcome.written_bytes, BINARY),
-            duration(*elapsed)
-        );
-        if *elapsed >= WORTH_A_RATE {
+        let Writing { outcome, elapsed, unchanged, digests, .. } = &written.writing;
+        if *unchanged {
+            let _ = write!(text, "\n  unchanged, as {} of looking showed", duration(*elapsed));
+        } else {
+            let _ = write!(
+                text,
+                "\n  {} written in {}",
+                format_size(outcome.written_bytes, BINARY),
+                duration(*elapsed)
+            );
+        }
+        if *elapsed >= WORTH_A_RATE && !unchanged {
             // Whole bytes are precise enough.
             let rate = outcome.written_bytes as f64 / elapsed.as_secs_f64();
             let _ = write!(text, ", {}/s", format_size(rate as u64, BINARY));
@@ -52,6 +56,9 @@ pub fn summary(report: &Report) -> String {
         }
         if written.verified.is_some_and(|verified| verified.depth == Depth::Contents) {
             text.push_str("; read back and equal to the source");
+        }
+        if let Some(digest) = &digests.image {
+            let _ = write!(text, "\n  sha256 {}", hexadecimal(digest));
         }
     }
     text
@@ -82,6 +89,9 @@ pub fn strategy(strategy: &Strategy) -> String {
         Cloning::None => "",
         Cloning::Done => {
             "large files cloned: the file system shares their blocks with the source\n"
+        }
+        Cloning::EveryByteWanted => {
+            "nothing cloned: every byte is read for the digest or the block map (--digest, --bmap)\n"
         }
         Cloning::Refused => "nothing cloned: source and image cannot share blocks here\n",
     });

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Report, region_name, volume_id_text};
+use super::{Report, hexadecimal, region_name, volume_id_text};
 use crate::event::Notice;
 use crate::plan::{Problems, Remedy};
 use crate::sink::{Cache, Room};
@@ -103,7 +103,12 @@ struct WrittenFacts {
     room_reserved: bool,
     /// Whether all writes went past the page cache.
     past_page_cache: bool,
+    /// Whether the image that was there is the same and was left as it is.
+    unchanged: bool,
     seconds: f64,
+    /// Digest of the image in hexadecimal, if it was wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
     verified: Option<&'static str>,
     verify_seconds: Option<f64>,
 }
@@ -131,6 +136,8 @@ pub fn success(report: &Report) -> String {
             jobs: written.writing.strategy.jobs.count(),
             room_reserved: written.writing.strategy.room != Room::None,
             past_page_cache: matches!(written.writing.strategy.cache, Cache::Past(_)),
+            unchanged: written.writing.unchanged,
+            sha256: written.writing.digests.image.map(|digest| hexadecimal(&digest)),
             seconds: written.writing.elapsed.as_secs_f64(),
             verified: written.verified.map(|verified| verified.depth.id()),
             verify_seconds: written.verified.map(|verified| verified.elapsed.as_secs_f64()),

@@ -1,7 +1,10 @@
 //! What was planned and done, as facts. Knows no terminal.
 
+pub mod block_map;
+pub mod depfile;
 pub mod human;
 pub mod json;
+pub mod map;
 
 use std::time::Duration;
 
@@ -117,4 +120,9 @@ pub(crate) fn region_name(region: Region) -> String {
 /// A serial number as it is usually shown.
 pub(crate) fn volume_id_text(id: u32) -> String {
     format!("{:04X}-{:04X}", id >> 16, id & 0xFFFF)
+}
+
+/// Bytes as they are usually shown.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -27,6 +27,15 @@ pub struct Output {
     pub jobs: Option<Jobs>,
     /// Whether a file is written past the page cache.
     pub direct: Direct,
+    /// Whether an image that is there and would come out the same is left as it is, its time too.
+    pub if_changed: bool,
+    /// Whether a new image is to be newer than the folder that it lies in, whose time its coming
+    /// changes: make compares the two if the folder is a source.
+    pub newer_than_folder: bool,
+    /// Whether the image is digested on the way.
+    pub digest: bool,
+    /// Whether what a block map tells of is.
+    pub block_map: bool,
 }
 
 /// Whether a file is written past the page cache; where the file system refuses, it is not.
@@ -167,7 +176,17 @@ impl Output {
     }
 
     fn of(place: Place) -> Self {
-        Self { place, sync: false, preallocate: false, jobs: None, direct: Direct::default() }
+        Self {
+            place,
+            sync: false,
+            preallocate: false,
+            jobs: None,
+            direct: Direct::default(),
+            if_changed: false,
+            newer_than_folder: false,
+            digest: false,
+            block_map: false,
+        }
     }
 
     fn existing(path: &Path, target: PathBuf, found: &Metadata) -> Result<Place, OutputError> {
@@ -190,6 +209,11 @@ impl Output {
     /// Whether bytes can only be written one after the other.
     pub fn is_stream(&self) -> bool {
         !matches!(self.place, Place::File { .. })
+    }
+
+    /// Whether every byte has to be seen.
+    pub(super) fn is_digested(&self) -> bool {
+        self.digest || self.block_map
     }
 
     /// The output as text for messages.

@@ -57,6 +57,8 @@ pub enum Cloning {
     None,
     /// Some or all were.
     Done,
+    /// Every byte had to be read, for a digest.
+    EveryByteWanted,
     /// The system refused: the file system cannot, or source and image lie on two.
     Refused,
 }

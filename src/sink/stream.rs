@@ -4,27 +4,14 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::output::{Output, OutputError};
-use super::{Destination, WriteError};
-use crate::jobs::lock;
-
-static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+use super::turnstile::Turnstile;
+use super::{Destination, WriteError, zeros};
 
 pub(super) struct Stream {
-    file: File,
+    file: Turnstile<File>,
     output: Output,
-    turn: Mutex<Turn>,
-    moved: Condvar,
-}
-
-/// Whose bytes come next.
-struct Turn {
-    /// Byte of the image up to which the stream was written.
-    at: u64,
-    /// From this byte on nothing will come any more.
-    end: u64,
 }
 
 impl Stream {
@@ -39,53 +26,27 @@ impl Stream {
         if file.is_terminal() {
             return Err(OutputError::Terminal(output.name()));
         }
-        let turn = Mutex::new(Turn { at: 0, end: u64::MAX });
-        Ok(Self { file, output: output.clone(), turn, moved: Condvar::new() })
-    }
-
-    /// Waits until everything before byte `at` is written, then writes `len` bytes.
-    fn in_turn(
-        &self,
-        at: u64,
-        len: u64,
-        write: impl FnOnce(&File) -> io::Result<()>,
-    ) -> Result<(), WriteError> {
-        let mut turn = lock(&self.turn);
-        while turn.at < at && at < turn.end {
-            turn = self.moved.wait(turn).unwrap_or_else(PoisonError::into_inner);
-        }
-        if at >= turn.end {
-            // Whoever broke off knows why.
-            return Err(WriteError::Stopped);
-        }
-        write(&self.file).map_err(|error| self.output.error(error))?;
-        turn.at += len;
-        self.moved.notify_all();
-        Ok(())
+        Ok(Self { file: Turnstile::before(file), output: output.clone() })
     }
 }
 
 impl Destination for Stream {
     fn write(&self, at: u64, bytes: &[u8]) -> Result<(), WriteError> {
-        self.in_turn(at, bytes.len() as u64, |mut file| file.write_all(bytes))
+        self.file.pass(at, bytes.len() as u64, |file| {
+            Ok(file.write_all(bytes).map_err(|error| self.output.error(error))?)
+        })
     }
 
     fn zeros(&self, at: u64, len: u64) -> Result<bool, WriteError> {
-        self.in_turn(at, len, |mut file| {
-            let mut left = len;
-            while left > 0 {
-                let count = usize::try_from(left).unwrap_or(usize::MAX).min(ZEROS.len());
-                file.write_all(&ZEROS[..count])?;
-                left -= count as u64;
-            }
-            Ok(())
+        self.file.pass(at, len, |file| {
+            zeros::pieces(len)
+                .try_for_each(|piece| file.write_all(piece))
+                .map_err(|error| self.output.error(error).into())
         })?;
         Ok(true)
     }
 
     fn break_off(&self, at: u64) {
-        let mut turn = lock(&self.turn);
-        turn.end = turn.end.min(at);
-        self.moved.notify_all();
+        self.file.break_off(at);
     }
 }

@@ -1,0 +1,167 @@
+//! Where everything goes, as typed, and which outputs do not go together. Knows flags and paths,
+//! and writes nothing.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+
+use super::args::{Args, DigestKind, PastCache};
+use super::request;
+use crate::delivery::Delivery;
+use crate::jobs::Jobs;
+use crate::printable;
+use crate::report::depfile::Depfile;
+use crate::sink::{Direct, Output};
+use crate::verify::Depth;
+
+/// Words that are no name of an image without `./`, so that they can become subcommands.
+const RESERVED_WORDS: [&str; 4] = ["verify", "inspect", "extract", "add"];
+
+/// What is to be made; `None` for a dry run without a name.
+pub(super) fn delivery(args: &Args) -> Result<Option<Delivery>> {
+    if args.dry_run {
+        let tells_of_image = [
+            (args.map.is_some(), "--map"),
+            (args.bmap.is_some(), "--bmap"),
+            (args.depfile.is_some(), "--depfile"),
+            (args.digest.is_some(), "--digest"),
+            (args.if_changed, "--if-changed"),
+        ];
+        if let Some((_, flag)) = tells_of_image.iter().find(|(given, _)| *given) {
+            bail!("{flag} goes with an image that is written; leave out --dry-run");
+        }
+    }
+    let Some(path) = &args.out else { return Ok(None) };
+    let image = image(args, path)?;
+    let mut taken = vec![("the image", path.clone())];
+    taken.extend(inputs(args).map(|(flag, path)| (flag, path.to_path_buf())));
+    let mut wanted = |flag, path: &Option<PathBuf>| {
+        let path = path.as_deref();
+        path.map(|path| companion(args, flag, path, &mut taken)).transpose()
+    };
+    let map = wanted("--map", &args.map)?;
+    let block_map = wanted("--bmap", &args.bmap)?;
+    let depfile = match wanted("--depfile", &args.depfile)? {
+        Some(output) => Some((rule(args, &image, path)?, output)),
+        None => None,
+    };
+    Ok(Some(Delivery {
+        depth: if args.verify { Depth::Contents } else { Depth::Structure },
+        map,
+        block_map,
+        depfile,
+        image,
+    }))
+}
+
+fn image(args: &Args, path: &Path) -> Result<Output> {
+    if let Some(word) = RESERVED_WORDS.iter().find(|word| path.as_os_str() == **word) {
+        bail!("{word} is kept for a subcommand; write ./{word} for an image of that name");
+    }
+    for (flag, input) in inputs(args) {
+        if is_same_file(input, path) {
+            let name = printable::path(path);
+            bail!("{flag} {name}: is the output as well; name another file for the image");
+        }
+    }
+    let mut output =
+        if path.as_os_str() == "-" { Output::standard_output() } else { Output::at(path)? };
+    let stream = output.is_stream();
+    if args.json && is_standard_output(&output) && !args.dry_run {
+        bail!("--json and the image cannot both go to standard output; name a file for the image");
+    }
+    let for_files = [
+        (args.sync, "--sync"),
+        (args.preallocate, "--preallocate"),
+        (args.verify, "--verify"),
+        (args.direct == PastCache::Always, "--direct always"),
+        (args.if_changed, "--if-changed"),
+        (args.depfile.is_some(), "--depfile"),
+    ];
+    if let Some((_, flag)) = for_files.iter().find(|(given, _)| *given && stream) {
+        bail!("{flag} is for image files; {} is a stream", output.name());
+    }
+    output.sync = args.sync;
+    output.preallocate = args.preallocate;
+    output.jobs = args.jobs.map(Jobs::new);
+    output.direct = match args.direct {
+        PastCache::Auto => Direct::Auto,
+        PastCache::Always => Direct::Always,
+        PastCache::Never => Direct::Never,
+    };
+    output.if_changed = args.if_changed;
+    output.newer_than_folder = args.depfile.is_some();
+    output.digest = args.digest == Some(DigestKind::Sha256);
+    output.block_map = args.bmap.is_some();
+    Ok(output)
+}
+
+/// Where a file that tells of the image goes: to none of those that are `taken`.
+fn companion(
+    args: &Args,
+    flag: &'static str,
+    path: &Path,
+    taken: &mut Vec<(&'static str, PathBuf)>,
+) -> Result<Output> {
+    let name = printable::path(path);
+    if path.as_os_str() == "-" {
+        bail!("{flag} -: name a file; ./- is one of that name");
+    }
+    for (other, there) in taken.iter() {
+        if is_same_place(there, path) {
+            bail!("{flag} {name}: is {other} as well; name another file");
+        }
+    }
+    let output = Output::at(path)?;
+    let image_there = args.out.as_deref() == Some(Path::new("-"));
+    if is_standard_output(&output) && (args.json || image_there) {
+        let what = if image_there { "the image" } else { "--json" };
+        bail!("{flag} and {what} cannot both go to standard output; name a file");
+    }
+    taken.push((flag, path.to_path_buf()));
+    Ok(output)
+}
+
+/// The rule of the image for make.
+fn rule(args: &Args, image: &Output, path: &Path) -> Result<Depfile> {
+    let files = args.from.iter().filter_map(|text| request::place(text).ok());
+    let files = files.map(|place| place.path).filter(|path| path.is_file());
+    let inputs = inputs(args).map(|(_, path)| path.to_path_buf());
+    let depfile = Depfile { target: path.to_path_buf(), inputs: files.chain(inputs).collect() };
+    if !depfile.can_name_target() {
+        bail!("--depfile: make and ninja cannot name {}; rename the image", image.name());
+    }
+    Ok(depfile)
+}
+
+/// Files that are read besides the sources, with their flags.
+fn inputs(args: &Args) -> impl Iterator<Item = (&'static str, &Path)> {
+    let boot_code = args.boot_code.iter().map(|path| ("--boot-code", path.as_path()));
+    let lists = args.exclude_from.iter().map(|path| ("--exclude-from", path.as_path()));
+    boot_code.chain(lists).filter(|(_, path)| path.as_os_str() != "-")
+}
+
+fn is_standard_output(output: &Output) -> bool {
+    match output.path() {
+        None => true,
+        Some(path) => output.is_stream() && is_same_file(path, Path::new("/dev/stdout")),
+    }
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+    identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
+/// Whether two names are of one file, there or not.
+fn is_same_place(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| -> Option<PathBuf> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    let is_file = one.metadata().is_ok_and(|found| found.is_file());
+    (is_file && is_same_file(one, other)) || place(one).is_some_and(|one| place(other) == Some(one))
+}
