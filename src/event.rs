@@ -56,8 +56,6 @@ pub enum NoticeKind {
     LeadingBlank,
     /// A time was moved into the range that FAT can store.
     TimeClamped,
-    /// A depfile cannot name an input.
-    DependencyUntold,
     /// Ninja misreads the name of an input.
     DependencyMisread,
     /// The label's small letters were made capital.
@@ -89,7 +87,6 @@ impl NoticeKind {
             Self::DeviceName => "device-name",
             Self::LeadingBlank => "leading-blank",
             Self::TimeClamped => "time-clamped",
-            Self::DependencyUntold => "dependency-untold",
             Self::DependencyMisread => "dependency-misread",
             Self::LabelMadeCapital => "label-made-capital",
             Self::RootGrown => "root-grown",
@@ -116,7 +113,6 @@ impl NoticeKind {
             Self::DeviceName => "names that Windows takes for devices",
             Self::LeadingBlank => "names with a leading blank, which some firmware cannot open",
             Self::TimeClamped => "times moved into the years 1980 to 2107",
-            Self::DependencyUntold => "inputs that a depfile cannot name",
             Self::DependencyMisread => "inputs whose names ninja misreads in a depfile",
             Self::LabelMadeCapital => "label made capital",
             Self::RootGrown => "root directory grown",

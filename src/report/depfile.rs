@@ -1,8 +1,10 @@
 //! What an image depends on, as a rule that make and ninja read: every file that is in it, every
 //! directory whose entries decide what is, and every other file that was read.
 //!
-//! Names are spelled so that both read them alike; where that cannot be, [`Depfile::notices`] says
-//! so. How the two read names is not written down anywhere: `tests/depfile.rs` asks them.
+//! Names are spelled so that both read them alike where that can be, and so that make does where it
+//! cannot: ninja then finds files missing and builds each time, which [`Depfile::notices`] says. How the
+//! two read names is not written down anywhere: `tests/depfile.rs` asks them. One name escapes:
+//! `[a]` beside a file `a`, which make takes for that.
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -27,42 +29,23 @@ pub struct Depfile {
     pub inputs: Vec<PathBuf>,
 }
 
-/// How a name can be spelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spelling {
-    /// Make and ninja read it alike.
-    Both,
-    /// Ninja takes it for several names, none of which is there, and rebuilds each time.
-    MakeOnly,
-    /// Make cannot read it.
-    Neither,
-}
-
 impl Depfile {
     /// Whether make and ninja can read the target's name.
     pub fn can_name_target(&self) -> bool {
-        let bytes = self.target.as_os_str().as_bytes();
-        spelling(bytes) == Spelling::Both && !bytes.iter().any(|byte| b"%=".contains(byte))
+        !is_misread(&self.target) && !holds(&self.target, b'%')
     }
 
-    /// What `plan` depends on and cannot be told, or not to ninja.
+    /// What `plan` depends on under names that ninja misreads.
     pub fn notices(&self, plan: &Plan) -> Vec<Notice> {
-        let notice = |path: PathBuf| {
-            let shown = printable::path(&path);
-            let (kind, text) = match spelling(path.as_os_str().as_bytes()) {
-                Spelling::Both => return None,
-                Spelling::MakeOnly => (
-                    NoticeKind::DependencyMisread,
-                    "ninja misreads the name in a depfile and builds each time; make does not",
-                ),
-                Spelling::Neither => (
-                    NoticeKind::DependencyUntold,
-                    "a depfile cannot name it; when it changes, build again by hand",
-                ),
-            };
-            Some(Notice { kind, text: format!("{shown}: {text}") })
+        let misread = self.dependencies(plan).into_iter().filter(|path| is_misread(path));
+        let notice = |path: PathBuf| Notice {
+            kind: NoticeKind::DependencyMisread,
+            text: format!(
+                "{}: ninja misreads the name in a depfile and builds each time; make does not",
+                printable::path(&path)
+            ),
         };
-        self.dependencies(plan).into_iter().filter_map(notice).collect()
+        misread.map(notice).collect()
     }
 
     /// Writes the rule, and one without commands for each dependency: one that is deleted then makes
@@ -71,35 +54,29 @@ impl Depfile {
     /// # Errors
     /// Those of `writer`.
     pub fn write(&self, plan: &Plan, writer: &mut dyn Write) -> io::Result<()> {
-        let mut told = self.dependencies(plan);
-        told.retain(|path| spelling(path.as_os_str().as_bytes()) != Spelling::Neither);
-        // Make takes a first word with = for the value of a variable.
-        match told.iter().position(|path| !holds(path, b'=')) {
-            Some(first) => told[..=first].rotate_right(1),
-            None if told.is_empty() => {}
-            None => told.insert(0, PathBuf::from("/")),
-        }
+        let dependencies = self.dependencies(plan);
         writer.write_all(&spelled(&self.target))?;
         writer.write_all(b":")?;
-        for path in &told {
+        for path in &dependencies {
             writer.write_all(b" \\\n ")?;
             writer.write_all(&spelled(path))?;
         }
         writer.write_all(b"\n\n")?;
-        // One rule for all, so that no name with = begins a line.
-        let mut plain = told.iter().filter(|path| !holds(path, b'%')).peekable();
-        if plain.peek().is_some() {
-            for (index, path) in plain.enumerate() {
-                writer.write_all(if index == 0 { b"" } else { b" \\\n " })?;
-                writer.write_all(&spelled(path))?;
+        let patterns: Vec<Vec<u8>> = dependencies
+            .iter()
+            .filter(|path| holds(path, b'%'))
+            .map(|path| spelled(path))
+            .collect();
+        for path in &dependencies {
+            let spelled = spelled(path);
+            // Make takes no rule of a pattern and a plain name; this one goes without.
+            if is_wild(path) && patterns.iter().any(|other| finds(&spelled, other)) {
+                continue;
             }
-            writer.write_all(b":\n")?;
-        }
-        // To make these are patterns, which match their own names; a pattern needs a command, if an
-        // empty one.
-        for path in told.iter().filter(|path| holds(path, b'%')) {
-            writer.write_all(&spelled(path))?;
-            writer.write_all(b": ;\n")?;
+            writer.write_all(&spelled)?;
+            // To make this is a pattern, which matches its own name; a pattern needs a command, if an
+            // empty one.
+            writer.write_all(if holds(path, b'%') { b": ;\n" } else { b":\n" })?;
         }
         Ok(())
     }
@@ -134,37 +111,48 @@ fn plain(path: &Path) -> PathBuf {
     }
 }
 
-fn spelling(path: &[u8]) -> Spelling {
-    let unreadable = |byte: &u8| byte.is_ascii_control() || b";|".contains(byte);
-    let pattern_and_value = path.contains(&b'%') && path.contains(&b'=');
-    if path.iter().any(unreadable)
-        || path.ends_with(b" ")
-        || path.ends_with(b":")
-        || pattern_and_value
-    {
-        Spelling::Neither
-    } else if path.iter().any(|byte| b"\"&'*<>?^`\\".contains(byte)) {
-        Spelling::MakeOnly
-    } else {
-        Spelling::Both
-    }
+/// Whether ninja takes the name for several, none of which is there.
+fn is_misread(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_bytes();
+    is_wild(path) || bytes.iter().any(|byte| b"\"&'*<>?^`\\".contains(byte))
+}
+
+/// Whether a byte of the name cannot stand in a rule at all. Make finds the file by `?` in its place.
+fn is_wild(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_bytes();
+    bytes.iter().any(|byte| is_wild_byte(*byte)) || bytes.ends_with(b" ") || bytes.ends_with(b":")
+}
+
+fn is_wild_byte(byte: u8) -> bool {
+    byte.is_ascii_control() || b";|=".contains(&byte)
+}
+
+/// Whether make finds the file `other` too by what is spelled with `?`.
+fn finds(spelled: &[u8], other: &[u8]) -> bool {
+    let alike = |(one, other): (&u8, &u8)| one == other || *one == b'?';
+    spelled.len() == other.len() && spelled.iter().zip(other).all(alike)
 }
 
 /// A path with marks before what would end it.
 fn spelled(path: &Path) -> Vec<u8> {
-    let mut text = Vec::new();
+    let bytes = path.as_os_str().as_bytes();
+    let mut text = Vec::with_capacity(bytes.len());
     let mut backslashes = 0;
-    for byte in path.as_os_str().as_bytes() {
+    for (index, byte) in bytes.iter().enumerate() {
+        let last = index + 1 == bytes.len();
         match byte {
+            b' ' | b':' if last => text.push(b'?'),
             b' ' | b'#' | b':' => {
                 // Those before it would mean it.
                 text.extend(std::iter::repeat_n(b'\\', backslashes + 1));
+                text.push(*byte);
             }
-            b'$' => text.push(b'$'),
-            _ => {}
+            b'$' => text.extend(b"$$"),
+            b'*' | b'?' => text.extend([b'\\', *byte]),
+            byte if is_wild_byte(*byte) => text.push(b'?'),
+            byte => text.push(*byte),
         }
         backslashes = if *byte == b'\\' { backslashes + 1 } else { 0 };
-        text.push(*byte);
     }
     text.extend(std::iter::repeat_n(b'\\', backslashes));
     text
