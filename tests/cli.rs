@@ -616,18 +616,10 @@ fn an_image_is_not_sent_to_a_terminal() {
     let scene = Scene::new();
     let binary = env!("CARGO_BIN_EXE_mkfatimg");
     let typed = format!("'{binary}' --from src -");
-    let ran = on_terminal(&script, &scene, &typed);
+    let ran = Ran::from(scene.on_terminal(&script, &typed).output().unwrap());
     let wanted = "mkfatimg: standard output is a terminal; send the image to a file or a pipe";
     assert_eq!(ran.stdout.trim_end(), wanted);
     assert_eq!(ran.status, Some(2));
-}
-
-/// Runs a shell's line with a terminal of its own; what it shows comes as standard output.
-fn on_terminal(script: &Tool, scene: &Scene, line: &str) -> Ran {
-    let mut command = script.command();
-    command.args(["--quiet", "--return", "--command", line, "/dev/null"]);
-    command.env_remove("SOURCE_DATE_EPOCH").env("TERM", "xterm");
-    command.current_dir(scene.folder.path()).output().unwrap().into()
 }
 
 #[test]
@@ -1134,7 +1126,7 @@ fn progress_is_a_bar_on_a_terminal_and_lines_in_a_pipe_only_on_request() {
         make_fifo(&scene.path("tty"));
         let reader = read_slowly(scene.path("tty"), Duration::from_millis(800));
         let line = format!("'{}' --from src tty", env!("CARGO_BIN_EXE_mkfatimg"));
-        let ran = on_terminal(&script, &scene, &line);
+        let ran = Ran::from(scene.on_terminal(&script, &line).output().unwrap());
         (ran, reader.join().unwrap())
     });
     if let Some((ran, bytes)) = terminal {

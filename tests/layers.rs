@@ -53,7 +53,7 @@ const TABLE: [(&str, &[&str], &[&str]); 16] = [
             "source",
             "verify",
         ],
-        &["clap", "anyhow", "indicatif", "jiff", "signal_hook", "thiserror"],
+        &["clap", "anyhow", "indicatif", "jiff", "rustix", "signal_hook", "thiserror"],
     ),
     ("lib", &["delivery", "error", "event", "plan", "report", "source"], &[]),
 ];

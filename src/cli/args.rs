@@ -33,7 +33,8 @@ use super::values::{self, AttrArg, FreeArg, LabelArg, OemName, SizeArg, VolumeId
         cannot be read, holds what FAT cannot, or changed while it was read; 5 the finished image \
         was not what was planned. When several reasons meet, the highest counts.\n\n\
         Environment: SOURCE_DATE_EPOCH, in seconds since 1970, is the latest time that the image \
-        holds: newer times are set to it, older ones stay.\n\n\
+        holds: newer times are set to it, older ones stay. NO_COLOR, if not empty, leaves the \
+        colours out of what --dry-run draws on a terminal.\n\n\
         Examples:\n  \
           mkfatimg --from rootfs --size 5G live.img\n  \
           mkfatimg --from rootfs --free 64M --label DATA data.img\n  \

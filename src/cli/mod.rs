@@ -10,6 +10,7 @@ mod request;
 mod signals;
 mod size;
 mod slips;
+mod terminal;
 mod values;
 
 use std::collections::BTreeMap;
@@ -169,7 +170,10 @@ fn tell_success(args: &Args, report: &Report) -> ExitCode {
     let told = if args.json {
         print(&json::success(report))
     } else if args.dry_run {
-        print(&human::dry_run(report))
+        print(&match terminal::look() {
+            Some(look) => human::pictured(report, &look),
+            None => human::dry_run(report),
+        })
     } else {
         ExitCode::Done
     };

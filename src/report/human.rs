@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use humansize::{BINARY, format_size};
 
+use super::bar::{self, Look};
 use super::{Report, hexadecimal, region_name, volume_id_text};
 use crate::event::{Notice, NoticeKind};
 use crate::plan::Plan;
@@ -69,6 +70,18 @@ pub fn dry_run(report: &Report) -> String {
     format!("{}\n\n{}", summary(report), layout(report))
 }
 
+/// What a dry run shows on a terminal: as [`dry_run`], with the regions as a picture and how full the
+/// volume would be.
+pub fn pictured(report: &Report, look: &Look) -> String {
+    format!(
+        "{}\n\n{}\n{}{}",
+        summary(report),
+        bar::picture(&report.regions(), look),
+        fullness(&report.plan),
+        largest_files(report)
+    )
+}
+
 /// How the image was written, and why so: a line for each decision, each with its end.
 pub fn strategy(strategy: &Strategy) -> String {
     let mut text = String::new();
@@ -128,7 +141,6 @@ pub fn strategy(strategy: &Strategy) -> String {
 
 /// The layout of the image: regions, then the largest files.
 pub fn layout(report: &Report) -> String {
-    let plan = &report.plan;
     let mut text = String::new();
     let _ = writeln!(text, "{:<16}{:>15}{:>15}", "region", "from byte", "bytes");
     for extent in report.regions() {
@@ -136,15 +148,42 @@ pub fn layout(report: &Report) -> String {
         let size = format_size(extent.len, BINARY);
         let _ = writeln!(text, "{name:<16}{:>15}{:>15}  {size}", extent.at, extent.len);
     }
+    text + &largest_files(report)
+}
+
+/// The largest files with a line before them; nothing without files.
+fn largest_files(report: &Report) -> String {
+    let mut text = String::new();
     let largest = report.largest();
     if !largest.is_empty() {
         text.push_str("\nlargest files\n");
     }
     for (id, size_bytes) in largest {
-        let path = printable::bytes(plan.image_path(id).as_bytes());
+        let path = printable::bytes(report.plan.image_path(id).as_bytes());
         let _ = writeln!(text, "{:>12}  {path}", format_size(size_bytes, BINARY));
     }
     text
+}
+
+/// How much of the clusters is used, rounded down so that only a full volume is full.
+fn fullness(plan: &Plan) -> String {
+    let geometry = plan.geometry();
+    let used = u64::from(plan.totals().used_clusters);
+    let clusters = u64::from(geometry.cluster_count());
+    let size = |count: u64| format_size(count * u64::from(geometry.cluster_bytes()), BINARY);
+    let thousandths = used * 1000 / clusters;
+    format!(
+        "full: {}.{} % of {} in clusters used, {} free\n",
+        thousandths / 10,
+        thousandths % 10,
+        size(clusters),
+        size(clusters - used)
+    )
+}
+
+/// Bytes as people read them.
+pub(super) fn size_text(bytes: u64) -> String {
+    format_size(bytes, BINARY)
 }
 
 /// Notices as lines: one for each kind with a count and an example, or, with `all`, each of them.

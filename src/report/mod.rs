@@ -1,5 +1,6 @@
 //! What was planned and done, as facts. Knows no terminal.
 
+pub mod bar;
 pub mod block_map;
 pub mod depfile;
 pub mod human;

@@ -64,6 +64,18 @@ impl Workplace {
     pub fn run(&self, arguments: &[&str]) -> Ran {
         self.command(arguments).output().unwrap().into()
     }
+
+    /// A shell's line with a terminal of its own, run in the folder by script(1); what the terminal
+    /// shows comes as standard output, with `\r\n` for each line's end.
+    pub fn on_terminal(&self, script: &Tool, line: &str) -> Command {
+        let mut command = script.command();
+        command.args(["--quiet", "--return", "--command", line, "/dev/null"]);
+        for name in ["SOURCE_DATE_EPOCH", "NO_COLOR", "COLUMNS"] {
+            command.env_remove(name);
+        }
+        command.env("TERM", "xterm").env("SHELL", "/bin/sh").current_dir(self.folder.path());
+        command
+    }
 }
 
 pub fn make_fifo(path: &Path) {
