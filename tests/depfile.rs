@@ -151,7 +151,7 @@ fn names_are_read(tool: &str, unreadable: &str) {
     let arguments = format!("{} --invalid-names replace --clash rename", from.join(" "));
     let Some(scene) = Scene::new(tool, &arguments) else { return };
     for folder in &sources[1..] {
-        TreeBuilder::new(scene.place.path(folder)).file(&format!("of {folder}"), "").settle();
+        TreeBuilder::new(scene.place.path(folder)).file(format!("of {folder}"), "").settle();
     }
     let names = awkward_names();
     let readable = names.iter().filter(|name| !name.contains(|c| unreadable.contains(c)));
