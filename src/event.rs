@@ -1,5 +1,10 @@
 //! What a running build tells whoever watches it. Knows neither terminal nor format.
 
+use std::fmt::{self, Write};
+use std::path::Path;
+
+use crate::printable;
+
 /// The parts of the work that take time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
@@ -23,78 +28,184 @@ pub enum Stage {
     },
 }
 
-/// Kinds of facts that do not stop a build but that its user should know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NoticeKind {
-    /// A symbolic link was left out as asked.
-    LinkSkipped,
-    /// A link that leads nowhere, out of the source or in a circle was left out as asked.
-    DanglingLinkSkipped,
-    /// A FIFO, socket or device was left out as asked.
-    SpecialFileSkipped,
-    /// An entry was left out by a pattern.
-    Excluded,
-    /// A pattern matched nothing.
-    PatternUnused,
-    /// An output of this build lies in the source and was left out.
-    OutputLeftOut,
-    /// A later source's file took the place of an earlier one's, as asked.
-    FileReplaced,
-    /// A link stands for a file that lies beside it under a name that FAT takes for the same.
-    LinkFolded,
-    /// A name was changed as asked.
-    NameReplaced,
-    /// An entry with a name that FAT cannot hold was left out as asked.
-    NameSkipped,
-    /// The later of two names that FAT takes for one was left out as asked.
-    ClashSkipped,
-    /// The later of two names that FAT takes for one was changed as asked.
-    ClashRenamed,
-    /// Windows takes the name for a device.
-    DeviceName,
-    /// Some firmware cannot open a name that begins with a blank.
-    LeadingBlank,
-    /// A time was moved into the range that FAT can store.
-    TimeClamped,
-    /// Ninja misreads the name of an input.
-    DependencyMisread,
-    /// The label's small letters were made capital.
-    LabelMadeCapital,
-    /// The root directory was made larger than usual for the tree's sake.
-    RootGrown,
-    /// The volume is smaller than what some driver mounts.
-    FewSectors,
-    /// The tree fills the last cluster, which some boot ROMs cannot read.
-    LastClusterUsed,
+/// An enumeration whose members programs know by name, with all of them and the names in one place.
+macro_rules! named {
+    ($(#[$about:meta])* pub enum $kind:ident { $($(#[$fact:meta])* $member:ident = $id:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $kind {
+            $($(#[$fact])* $member,)+
+        }
+
+        impl $kind {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$member),+];
+
+            /// A name for programs; it stays as it is from version to version.
+            pub fn id(self) -> &'static str {
+                match self {
+                    $(Self::$member => $id,)+
+                }
+            }
+        }
+    };
+}
+
+named! {
+    /// Kinds of facts that do not stop a build but that its user should know.
+    pub enum NoticeKind {
+        /// A symbolic link was left out as asked.
+        LinkSkipped = "link-skipped",
+        /// A link that leads nowhere, out of the source or in a circle was left out as asked.
+        DanglingLinkSkipped = "dangling-link-skipped",
+        /// A FIFO, socket or device was left out as asked.
+        SpecialFileSkipped = "special-file-skipped",
+        /// An entry was left out by a pattern.
+        Excluded = "excluded",
+        /// A pattern matched nothing.
+        PatternUnused = "pattern-unused",
+        /// An output of this build lies in the source and was left out.
+        OutputLeftOut = "output-left-out",
+        /// A later source's file took the place of an earlier one's, as asked.
+        FileReplaced = "file-replaced",
+        /// A link stands for a file that lies beside it under a name that FAT takes for the same.
+        LinkFolded = "link-folded",
+        /// A name was changed as asked.
+        NameReplaced = "name-replaced",
+        /// An entry with a name that FAT cannot hold was left out as asked.
+        NameSkipped = "name-skipped",
+        /// The later of two names that FAT takes for one was left out as asked.
+        ClashSkipped = "clash-skipped",
+        /// The later of two names that FAT takes for one was changed as asked.
+        ClashRenamed = "clash-renamed",
+        /// Windows takes the name for a device.
+        DeviceName = "device-name",
+        /// Some firmware cannot open a name that begins with a blank.
+        LeadingBlank = "leading-blank",
+        /// A time was moved into the range that FAT can store.
+        TimeClamped = "time-clamped",
+        /// Ninja misreads the name of an input.
+        DependencyMisread = "dependency-misread",
+        /// The label's small letters were made capital.
+        LabelMadeCapital = "label-made-capital",
+        /// The root directory was made larger than usual for the tree's sake.
+        RootGrown = "root-grown",
+        /// The volume is smaller than what some driver mounts.
+        FewSectors = "few-sectors",
+        /// The tree fills the last cluster, which some boot ROMs cannot read.
+        LastClusterUsed = "last-cluster-used",
+    }
+}
+
+named! {
+    /// Kinds of reasons why there is no image, one for each case in which a program would do something
+    /// else. The messages tell them apart further.
+    pub enum ProblemKind {
+        // The command line.
+        /// The command line makes no sense: a flag, a value, or flags that do not go together.
+        Usage = "usage",
+        /// A pattern of paths that is none.
+        PatternIllegal = "pattern-illegal",
+        /// The size does not end with a sector.
+        SizeNotWholeSectors = "size-not-whole-sectors",
+        /// The size is more than a volume can have.
+        SizeOverLimit = "size-over-limit",
+        /// Flags of the format do not go together.
+        OptionsDisagree = "options-disagree",
+
+        // What the source holds.
+        /// A source, or a file or directory in it, cannot be read.
+        Unreadable = "unreadable",
+        /// A file was given as a source without a place in the image.
+        FileWithoutDestination = "file-without-destination",
+        /// A source is the output as well.
+        SourceIsOutput = "source-is-output",
+        /// Something changed, vanished or was replaced while it was walked or read.
+        SourceChanged = "source-changed",
+        /// A file tells a size of 0 and has contents.
+        SizeUntold = "size-untold",
+        /// A FIFO, socket or device.
+        SpecialFile = "special-file",
+        /// A symbolic link where none may be.
+        Link = "link",
+        /// A link to what is not there.
+        DanglingLink = "dangling-link",
+        /// A link that leads out of its source.
+        EscapingLink = "escaping-link",
+        /// A link that leads in a circle.
+        LinkLoop = "link-loop",
+        /// Links to directories that multiply the source.
+        LinksMultiply = "links-multiply",
+        /// Files of two sources come to one place.
+        SamePlace = "same-place",
+        /// A file of one source and a directory of another come to one place.
+        FileAgainstDirectory = "file-against-directory",
+        /// More entries than a volume holds.
+        TooManyEntries = "too-many-entries",
+        /// A name with what FAT cannot hold.
+        NameIllegal = "name-illegal",
+        /// A name that is not UTF-8.
+        NameNotUnicode = "name-not-unicode",
+        /// Two names of a directory are one to FAT.
+        NameClash = "name-clash",
+        /// A name that Windows takes for a device, where such are refused.
+        DeviceName = "device-name",
+
+        // What a volume can hold.
+        /// A file of 4 GiB or more.
+        FileTooLarge = "file-too-large",
+        /// A directory of more than 65,536 records.
+        DirectoryTooLarge = "directory-too-large",
+        /// The fixed root directory cannot hold the tree's root.
+        RootTooSmall = "root-too-small",
+        /// The tree does not fit into the size.
+        TooSmall = "too-small",
+        /// The size is less than any volume has.
+        SizeUnderLimit = "size-under-limit",
+        /// Type, cluster and size do not go together.
+        NoSuchVolume = "no-such-volume",
+        /// No size holds the tree.
+        NoSize = "no-size",
+
+        // The system.
+        /// The output's folder is not there.
+        OutputFolderMissing = "output-folder-missing",
+        /// The output is no place for an image: a directory, a terminal, a block device, a socket.
+        OutputUnsuitable = "output-unsuitable",
+        /// The system refuses to write the output, for a reason that is no kind of its own.
+        OutputRefused = "output-refused",
+        /// No room, or no more by the quota.
+        NoRoom = "no-room",
+        /// The file system or a limit of the process allows no file of this size.
+        FileSizeLimit = "file-size-limit",
+        /// The file system cannot reserve room.
+        CannotReserve = "cannot-reserve",
+        /// The reader of a stream went away.
+        ReaderGone = "reader-gone",
+        /// There is not enough memory.
+        NoMemory = "no-memory",
+        /// The system refused something else.
+        System = "system",
+        /// A signal, or whoever watches the build, stopped it.
+        Stopped = "stopped",
+
+        // The check of the image.
+        /// The independent reader cannot read an image of this kind.
+        VerifyImpossible = "verify-impossible",
+        /// The image cannot be read back.
+        ImageUnreadable = "image-unreadable",
+        /// The volume is broken in itself.
+        ImageBroken = "image-broken",
+        /// The image is not the one that was planned.
+        ImageNotAsPlanned = "image-not-as-planned",
+        /// The bytes of a file are not those of the source.
+        ImageContentsDiffer = "image-contents-differ",
+        /// The independent reader failed.
+        ReaderFailed = "reader-failed",
+    }
 }
 
 impl NoticeKind {
-    /// A name for programs; it stays as it is from version to version.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::LinkSkipped => "link-skipped",
-            Self::DanglingLinkSkipped => "dangling-link-skipped",
-            Self::SpecialFileSkipped => "special-file-skipped",
-            Self::Excluded => "excluded",
-            Self::PatternUnused => "pattern-unused",
-            Self::OutputLeftOut => "output-left-out",
-            Self::FileReplaced => "file-replaced",
-            Self::LinkFolded => "link-folded",
-            Self::NameReplaced => "name-replaced",
-            Self::NameSkipped => "name-skipped",
-            Self::ClashSkipped => "clash-skipped",
-            Self::ClashRenamed => "clash-renamed",
-            Self::DeviceName => "device-name",
-            Self::LeadingBlank => "leading-blank",
-            Self::TimeClamped => "time-clamped",
-            Self::DependencyMisread => "dependency-misread",
-            Self::LabelMadeCapital => "label-made-capital",
-            Self::RootGrown => "root-grown",
-            Self::FewSectors => "few-sectors",
-            Self::LastClusterUsed => "last-cluster-used",
-        }
-    }
-
     /// What happened to all entries of the kind, for a line that also tells how many.
     pub fn summary(self) -> &'static str {
         match self {
@@ -127,8 +238,35 @@ impl NoticeKind {
 pub struct Notice {
     /// What kind of fact.
     pub kind: NoticeKind,
+    /// How much of the text is the path: there can be a notice for each file, so it is kept once.
+    path_bytes: u32,
     /// The whole fact as one line, path first where it has one.
     pub text: String,
+}
+
+impl Notice {
+    /// Of the image as a whole.
+    pub fn new(kind: NoticeKind, text: String) -> Self {
+        Self { kind, path_bytes: 0, text }
+    }
+
+    /// Of one file, directory or link.
+    pub fn at(path: &Path, kind: NoticeKind, fact: impl fmt::Display) -> Self {
+        let mut text = printable::path(path);
+        // A longer path is none that a system could have given.
+        let path_bytes = u32::try_from(text.len()).unwrap_or(0);
+        // A string takes everything.
+        let _ = write!(text, ": {fact}");
+        Self { kind, path_bytes, text }
+    }
+
+    /// The path as in the text, if it is about one.
+    pub fn path(&self) -> Option<&str> {
+        match self.path_bytes {
+            0 => None,
+            bytes => self.text.get(..usize::try_from(bytes).ok()?),
+        }
+    }
 }
 
 /// Watches a build. Every method has a default that does nothing; `()` is silence.

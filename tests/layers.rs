@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const TABLE: [(&str, &[&str], &[&str]); 16] = [
     ("units", &[], &[]),
     ("printable", &[], &[]),
-    ("event", &[], &[]),
+    ("event", &["printable"], &[]),
     ("jobs", &[], &["rustix"]),
     ("pattern", &[], &["globset", "thiserror"]),
     ("fat", &["units"], &["zerocopy", "thiserror", "unicode_normalization"]),

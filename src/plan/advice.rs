@@ -160,7 +160,8 @@ impl Search<'_> {
         if needed <= available {
             advice.push("ask for less with --free".to_owned());
         }
-        if let Some(bytes) = self.size_that_would_do() {
+        let size_bytes = self.size_that_would_do();
+        if let Some(bytes) = size_bytes {
             advice.push(format!("use --size {}", as_typed(bytes)));
         }
         if let Some(smaller) = self.cluster_that_would_do(geometry.shape().total_sectors) {
@@ -176,6 +177,7 @@ impl Search<'_> {
             free: self.free_clusters(cluster_bytes, available),
             available,
             cluster_bytes,
+            size_bytes,
             advice: advice.join(", or "),
         }
     }

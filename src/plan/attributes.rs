@@ -54,10 +54,8 @@ pub(super) fn decide(
         }
     }
     let unused = (0..wishes.patterns.len()).filter(|number| !used.contains(number));
-    notices.extend(unused.map(|number| Notice {
-        kind: NoticeKind::PatternUnused,
-        text: format!("{}: matched nothing", wishes.patterns.told_as(number)),
-    }));
+    let text = |number| format!("{}: matched nothing", wishes.patterns.told_as(number));
+    notices.extend(unused.map(|number| Notice::new(NoticeKind::PatternUnused, text(number))));
 }
 
 /// The path of a directory's entries in the image up to their names.

@@ -8,7 +8,7 @@ use crate::fat::record::MAX_RECORDS;
 use crate::source::{NodeId, Tree};
 
 /// The largest file: its size is stored in 32 bits.
-const MAX_FILE_BYTES: u64 = u32::MAX as u64;
+pub(super) const MAX_FILE_BYTES: u64 = u32::MAX as u64;
 
 /// Records of `.` and `..`.
 const DOT_RECORDS: u64 = 2;
@@ -68,10 +68,7 @@ impl Count {
             let Some(place) = place else { continue };
             place.records = u32::try_from(records).unwrap_or(u32::MAX);
             if records > MAX_RECORDS {
-                let path = match root {
-                    true => "root directory of the image".into(),
-                    false => tree.listed_path(*directory),
-                };
+                let path = (!root).then(|| tree.listed_path(*directory));
                 problems.push(Problem::DirectoryTooLarge { path, records });
             }
             if root {

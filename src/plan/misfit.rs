@@ -4,6 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use super::problem::Figures;
+use crate::event::ProblemKind;
 use crate::fat::boot::MIN_FAT32_RESERVED_SECTORS;
 use crate::fat::kind::FatKind;
 use crate::units::as_typed;
@@ -160,6 +162,8 @@ pub enum Misfit {
         available: u64,
         /// Bytes of a cluster.
         cluster_bytes: u32,
+        /// A size that would do, if any does.
+        size_bytes: Option<u64>,
         /// What would do.
         advice: String,
     },
@@ -171,6 +175,59 @@ pub enum Misfit {
         /// What to change.
         advice: String,
     },
+}
+
+impl Misfit {
+    /// What programs call it.
+    pub fn problem_kind(&self) -> ProblemKind {
+        match self {
+            Self::SizeNotWholeSectors { .. } => ProblemKind::SizeNotWholeSectors,
+            Self::SizeOverLimit { .. } => ProblemKind::SizeOverLimit,
+            Self::RootEntriesOnFat32
+            | Self::RootEntriesNotWholeSectors { .. }
+            | Self::AlignNotWholeSectors { .. }
+            | Self::ClusterOutOfRange { .. }
+            | Self::ReservedTooFew(_)
+            | Self::Misaligned { .. } => ProblemKind::OptionsDisagree,
+            Self::RootTooSmall { .. } => ProblemKind::RootTooSmall,
+            Self::NoVolumeSoSmall { .. } => ProblemKind::SizeUnderLimit,
+            Self::IllegalCount { .. } => ProblemKind::NoSuchVolume,
+            Self::TooSmall { .. } => ProblemKind::TooSmall,
+            Self::NoSize { .. } => ProblemKind::NoSize,
+        }
+    }
+
+    /// The numbers in it.
+    pub fn figures(&self) -> Figures {
+        let none = Figures::default();
+        match *self {
+            Self::SizeNotWholeSectors { bytes, sector_bytes } => Figures {
+                bytes: Some(bytes),
+                needed_bytes: Some(whole_sectors(bytes, sector_bytes)),
+                ..none
+            },
+            Self::SizeOverLimit { bytes, most, .. } => {
+                Figures { bytes: Some(bytes), limit_bytes: Some(most), ..none }
+            }
+            Self::NoVolumeSoSmall { bytes, least, .. } => {
+                Figures { bytes: Some(bytes), needed_bytes: Some(least), ..none }
+            }
+            Self::IllegalCount { bytes, .. } => Figures { bytes: Some(bytes), ..none },
+            Self::TooSmall { image_bytes, size_bytes, .. } => {
+                Figures { bytes: Some(image_bytes), needed_bytes: size_bytes, ..none }
+            }
+            Self::RootTooSmall { needed, most, .. } => {
+                Figures { records: Some(needed), limit_records: Some(most.into()), ..none }
+            }
+            Self::RootEntriesOnFat32
+            | Self::RootEntriesNotWholeSectors { .. }
+            | Self::AlignNotWholeSectors { .. }
+            | Self::ClusterOutOfRange { .. }
+            | Self::ReservedTooFew(_)
+            | Self::Misaligned { .. }
+            | Self::NoSize { .. } => none,
+        }
+    }
 }
 
 /// The next size of whole sectors, or the one before where that would be too large.

@@ -35,7 +35,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 pub use count::Totals;
-pub use problem::{Blame, Problem, Problems, Remedy};
+pub use problem::{Blame, Figures, Problem, Problems, Remedy};
 pub use request::Request;
 
 use crate::event::Notice;

@@ -80,20 +80,16 @@ impl<'a> Naming<'a> {
                 Some((replacement(bytes).into(), true))
             }
             InvalidNames::Skip => {
-                let text = format!("{}: left out: {}", printable::path(&path()), why());
-                self.notices.push(Notice { kind: NoticeKind::NameSkipped, text });
+                let fact = format_args!("left out: {}", why());
+                self.notices.push(Notice::at(&path(), NoticeKind::NameSkipped, fact));
                 self.leave_out(child);
                 None
             }
             InvalidNames::Replace => {
                 let new = replacement(bytes);
-                let text = format!(
-                    "{}: stored as {}: {}",
-                    printable::path(&path()),
-                    printable::bytes(new.as_bytes()),
-                    why()
-                );
-                self.notices.push(Notice { kind: NoticeKind::NameReplaced, text });
+                let stored = printable::bytes(new.as_bytes());
+                let fact = format_args!("stored as {stored}: {}", why());
+                self.notices.push(Notice::at(&path(), NoticeKind::NameReplaced, fact));
                 self.changed.insert(child, new.clone());
                 Some((new.into(), true))
             }
@@ -106,15 +102,14 @@ impl<'a> Naming<'a> {
             if self.policy.windows_safe {
                 self.problems.push(Problem::DeviceName(path));
             } else {
-                let text =
-                    format!("{}: Windows takes this name for a device", printable::path(&path));
-                self.notices.push(Notice { kind: NoticeKind::DeviceName, text });
+                let fact = "Windows takes this name for a device";
+                self.notices.push(Notice::at(&path, NoticeKind::DeviceName, fact));
             }
         }
         if name.starts_with(' ') {
             let path = self.tree.listed_path(child);
-            let text = format!("{}: name begins with a blank", printable::path(&path));
-            self.notices.push(Notice { kind: NoticeKind::LeadingBlank, text });
+            let fact = "name begins with a blank";
+            self.notices.push(Notice::at(&path, NoticeKind::LeadingBlank, fact));
         }
     }
 
@@ -154,20 +149,19 @@ impl<'a> Naming<'a> {
             let other = self.tree.listed_path(holder);
             let stored_as = entry.made_up.then(|| entry.name.to_string());
             let why = same_name(stored_as.as_deref(), &other);
-            let shown = printable::path(&path);
             match self.policy.clash {
                 Clash::Error => self.problems.push(Problem::Clash { path, why }),
                 Clash::Skip => {
-                    let text = format!("{shown}: left out: {why}");
-                    self.notices.push(Notice { kind: NoticeKind::ClashSkipped, text });
+                    let fact = format_args!("left out: {why}");
+                    self.notices.push(Notice::at(&path, NoticeKind::ClashSkipped, fact));
                     self.leave_out(entry.id);
                 }
                 Clash::Rename => {
                     let next = next_numbers.entry(entry.key.clone()).or_insert(2);
                     let (new, key) = unused_name(&entry.name, &holders, next);
                     let stored = printable::bytes(new.as_bytes());
-                    let text = format!("{shown}: stored as {stored}: {why}");
-                    self.notices.push(Notice { kind: NoticeKind::ClashRenamed, text });
+                    let fact = format_args!("stored as {stored}: {why}");
+                    self.notices.push(Notice::at(&path, NoticeKind::ClashRenamed, fact));
                     holders.insert(key.clone(), entry.id);
                     self.changed.insert(entry.id, new.clone());
                     entry.key = key;
@@ -191,12 +185,10 @@ impl<'a> Naming<'a> {
     }
 
     fn fold(&mut self, link: NodeId, target: NodeId) {
-        let text = format!(
-            "{}: folded into {}, to which it links",
-            printable::path(&self.tree.listed_path(link)),
-            printable::path(&self.tree.listed_path(target)),
-        );
-        self.notices.push(Notice { kind: NoticeKind::LinkFolded, text });
+        let target = printable::path(&self.tree.listed_path(target));
+        let fact = format_args!("folded into {target}, to which it links");
+        let path = self.tree.listed_path(link);
+        self.notices.push(Notice::at(&path, NoticeKind::LinkFolded, fact));
         self.leave_out(link);
     }
 

@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::count::MAX_FILE_BYTES;
 use super::misfit::Misfit;
+use crate::event::ProblemKind;
 use crate::fat::name::NameFault;
 use crate::fat::record::MAX_RECORDS;
 use crate::printable;
@@ -32,6 +34,21 @@ impl Blame {
             Self::Source => "source",
         }
     }
+}
+
+/// The numbers of a problem, for programs that mend it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Figures {
+    /// Bytes of what is at fault: a file, or the size that was asked for.
+    pub bytes: Option<u64>,
+    /// The most that it may have.
+    pub limit_bytes: Option<u64>,
+    /// A size of the image that would do.
+    pub needed_bytes: Option<u64>,
+    /// Directory records that are needed, those of long names included.
+    pub records: Option<u64>,
+    /// The most that there may be.
+    pub limit_records: Option<u64>,
 }
 
 /// One reason why an image cannot be built.
@@ -83,11 +100,11 @@ pub enum Problem {
     /// Too many entries or too long names in one directory.
     #[error(
         "{}: takes {records} directory entries, long names included; a directory on FAT has at most {MAX_RECORDS}; spread its contents over several",
-        printable::path(path)
+        path.as_deref().map_or("root directory of the image".to_owned(), printable::path)
     )]
     DirectoryTooLarge {
-        /// The directory.
-        path: PathBuf,
+        /// The directory; `None` for the root.
+        path: Option<PathBuf>,
         /// Records that it would need.
         records: u64,
     },
@@ -116,6 +133,52 @@ impl Problem {
             | Self::NotUnicode(_)
             | Self::Clash { .. }
             | Self::DeviceName(_) => Blame::Source,
+        }
+    }
+
+    /// What programs call it.
+    pub fn kind(&self) -> ProblemKind {
+        match self {
+            Self::Source(refusal) => refusal.kind.problem_kind(),
+            Self::Name { .. } => ProblemKind::NameIllegal,
+            Self::NotUnicode(_) => ProblemKind::NameNotUnicode,
+            Self::Clash { .. } => ProblemKind::NameClash,
+            Self::DeviceName(_) => ProblemKind::DeviceName,
+            Self::FileTooLarge { .. } => ProblemKind::FileTooLarge,
+            Self::DirectoryTooLarge { .. } => ProblemKind::DirectoryTooLarge,
+            Self::Misfit(misfit) => misfit.problem_kind(),
+        }
+    }
+
+    /// The entry at fault; `None` where it is the image as a whole, or its root.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Source(Refusal { path, .. })
+            | Self::Name { path, .. }
+            | Self::NotUnicode(path)
+            | Self::Clash { path, .. }
+            | Self::DeviceName(path)
+            | Self::FileTooLarge { path, .. } => Some(path),
+            Self::DirectoryTooLarge { path, .. } => path.as_deref(),
+            Self::Misfit(_) => None,
+        }
+    }
+
+    /// The numbers in it.
+    pub fn figures(&self) -> Figures {
+        match self {
+            Self::FileTooLarge { size_bytes, .. } => Figures {
+                bytes: Some(*size_bytes),
+                limit_bytes: Some(MAX_FILE_BYTES),
+                ..Figures::default()
+            },
+            Self::DirectoryTooLarge { records, .. } => Figures {
+                records: Some(*records),
+                limit_records: Some(MAX_RECORDS),
+                ..Figures::default()
+            },
+            Self::Misfit(misfit) => misfit.figures(),
+            _ => Figures::default(),
         }
     }
 

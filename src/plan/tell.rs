@@ -5,7 +5,6 @@ use super::size::{Chosen, Search};
 use super::smallest::WIDELY_READ_SECTORS;
 use super::{Placed, times};
 use crate::event::{Notice, NoticeKind};
-use crate::printable;
 use crate::source::Tree;
 
 /// Times that lie outside what FAT can store.
@@ -17,9 +16,9 @@ pub(super) fn clamped_times(
 ) {
     for (id, place) in tree.ids().zip(placed).skip(1).filter(|(_, place)| !place.left_out) {
         if times::stamp(&tree.node(id).identity, times).clamped {
-            let path = printable::path(&tree.listed_path(id));
-            let text = format!("{path}: time moved to {}", place.stamp.year());
-            notices.push(Notice { kind: NoticeKind::TimeClamped, text });
+            let path = tree.listed_path(id);
+            let fact = format_args!("time moved to {}", place.stamp.year());
+            notices.push(Notice::at(&path, NoticeKind::TimeClamped, fact));
         }
     }
 }
@@ -32,7 +31,7 @@ pub(super) fn volume(
     label: Option<LabelWish>,
     notices: &mut Vec<Notice>,
 ) {
-    let mut tell = |kind, text: String| notices.push(Notice { kind, text });
+    let mut tell = |kind, text: String| notices.push(Notice::new(kind, text));
     let geometry = &chosen.geometry;
     if search.root_is_grown(chosen) {
         let entries = geometry.shape().root_entries;

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 use crate::event::{Notice, NoticeKind};
 use crate::plan::Plan;
-use crate::printable;
 
 /// Words that make takes for directives at the beginning of a line.
 const DIRECTIVES: [&str; 16] = [
@@ -38,12 +37,9 @@ impl Depfile {
     /// What `plan` depends on under names that ninja misreads.
     pub fn notices(&self, plan: &Plan) -> Vec<Notice> {
         let misread = self.dependencies(plan).into_iter().filter(|path| is_misread(path));
-        let notice = |path: PathBuf| Notice {
-            kind: NoticeKind::DependencyMisread,
-            text: format!(
-                "{}: ninja misreads the name in a depfile and builds each time; make does not",
-                printable::path(&path)
-            ),
+        let notice = |path: PathBuf| {
+            let fact = "ninja misreads the name in a depfile and builds each time; make does not";
+            Notice::at(&path, NoticeKind::DependencyMisread, fact)
         };
         misread.map(notice).collect()
     }

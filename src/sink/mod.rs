@@ -42,10 +42,11 @@ pub use digest::Digests;
 pub use output::{Direct, Output, OutputError};
 pub use strategy::{Cache, Cloning, Reason, Room, Strategy};
 
-use crate::event::{Observer, Stage};
+use crate::event::{Observer, ProblemKind, Stage};
 use crate::image::Image;
 use crate::image::blocks::MAP_BLOCK_BYTES;
 use crate::jobs::Jobs;
+use crate::printable;
 use crate::source::content::ContentError;
 use clone::Cloned;
 use digest::Digesting;
@@ -76,6 +77,27 @@ pub enum WriteError {
     /// The watcher asked to stop.
     #[error("stopped; no image was written")]
     Stopped,
+}
+
+impl WriteError {
+    /// What programs call it.
+    pub fn problem_kind(&self) -> ProblemKind {
+        match self {
+            Self::Content(error) => error.kind.problem_kind(),
+            Self::Output(error) => error.problem_kind(),
+            Self::Memory => ProblemKind::NoMemory,
+            Self::Stopped => ProblemKind::Stopped,
+        }
+    }
+
+    /// What it happened to, as in the message.
+    pub fn path(&self) -> Option<String> {
+        match self {
+            Self::Content(error) => Some(printable::path(&error.path)),
+            Self::Output(error) => Some(error.output_name()),
+            Self::Memory | Self::Stopped => None,
+        }
+    }
 }
 
 /// A destination of bytes. Workers call it at the same time, each for its own part of the image.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::event::ProblemKind;
 use crate::jobs::Jobs;
 use crate::printable;
 
@@ -112,6 +113,36 @@ pub enum OutputError {
         /// What the system said.
         error: io::Error,
     },
+}
+
+impl OutputError {
+    /// What programs call it.
+    pub fn problem_kind(&self) -> ProblemKind {
+        match self {
+            Self::Io { error, .. } => match error.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ProblemKind::NoRoom,
+                io::ErrorKind::FileTooLarge => ProblemKind::FileSizeLimit,
+                io::ErrorKind::BrokenPipe => ProblemKind::ReaderGone,
+                _ => ProblemKind::OutputRefused,
+            },
+            Self::IsDirectory(_) | Self::Terminal(_) | Self::Unsupported { .. } => {
+                ProblemKind::OutputUnsuitable
+            }
+            Self::NoDirectory { .. } => ProblemKind::OutputFolderMissing,
+            Self::CannotPreallocate { .. } => ProblemKind::CannotReserve,
+        }
+    }
+
+    /// The output as text for messages.
+    pub fn output_name(&self) -> String {
+        match self {
+            Self::Io { name, .. } | Self::Terminal(name) => name.clone(),
+            Self::IsDirectory(path)
+            | Self::Unsupported { path, .. }
+            | Self::NoDirectory { path, .. }
+            | Self::CannotPreallocate { path, .. } => printable::path(path),
+        }
+    }
 }
 
 fn explain(error: &io::Error, replaces: bool) -> String {

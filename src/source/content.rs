@@ -15,6 +15,7 @@ use thiserror::Error;
 use super::beneath::Root;
 use super::seen::Seen;
 use super::tree::{NodeId, Tree, os_name};
+use crate::event::ProblemKind;
 use crate::printable;
 
 /// A file whose bytes are not to be had as planned.
@@ -67,6 +68,21 @@ pub enum ContentErrorKind {
     /// The system refused.
     #[error("cannot be read: {}", printable::error(.0))]
     Unreadable(io::Error),
+}
+
+impl ContentErrorKind {
+    /// What programs call it.
+    pub fn problem_kind(&self) -> ProblemKind {
+        match self {
+            Self::Vanished
+            | Self::Replaced
+            | Self::Shrank { .. }
+            | Self::Grew { .. }
+            | Self::Changed => ProblemKind::SourceChanged,
+            Self::SizeUntold => ProblemKind::SizeUntold,
+            Self::Unreadable(_) => ProblemKind::Unreadable,
+        }
+    }
 }
 
 /// A part of a file.

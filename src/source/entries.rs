@@ -209,8 +209,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn notice(&mut self, kind: NoticeKind, path: &Path, text: &str) {
-        let text = format!("{}: {text}", printable::path(path));
-        self.tree.notices.push(Notice { kind, text });
+        self.tree.notices.push(Notice::at(path, kind, text));
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::event::ProblemKind;
 use crate::printable;
 
 /// An entry of the source that cannot go in.
@@ -102,6 +103,25 @@ pub enum RefusalKind {
 }
 
 impl RefusalKind {
+    /// What programs call it.
+    pub fn problem_kind(&self) -> ProblemKind {
+        match self {
+            Self::Unreadable(_) => ProblemKind::Unreadable,
+            Self::FileWithoutDestination(_) => ProblemKind::FileWithoutDestination,
+            Self::IsOutput => ProblemKind::SourceIsOutput,
+            Self::Replaced => ProblemKind::SourceChanged,
+            Self::Special(_) => ProblemKind::SpecialFile,
+            Self::Link => ProblemKind::Link,
+            Self::DanglingLink { .. } => ProblemKind::DanglingLink,
+            Self::EscapingLink { .. } => ProblemKind::EscapingLink,
+            Self::LinkLoop { .. } => ProblemKind::LinkLoop,
+            Self::LinksMultiply => ProblemKind::LinksMultiply,
+            Self::SamePlace(_) => ProblemKind::SamePlace,
+            Self::FileAgainstDirectory(_) => ProblemKind::FileAgainstDirectory,
+            Self::TooManyEntries => ProblemKind::TooManyEntries,
+        }
+    }
+
     /// Whether a link leads nowhere, out of the source or in a circle, so that there is nothing that
     /// could be stored for it.
     pub fn is_lost_link(&self) -> bool {

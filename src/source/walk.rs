@@ -75,10 +75,9 @@ impl<'a> Walk<'a> {
     pub(super) fn into_tree(mut self) -> GrowingTree {
         let exclude = &self.sources.exclude;
         let unused = (0..exclude.len()).filter(|number| !self.patterns_used.contains(number));
-        self.tree.notices.extend(unused.map(|number| Notice {
-            kind: NoticeKind::PatternUnused,
-            text: format!("{}: matched nothing", exclude.told_as(number)),
-        }));
+        let text = |number| format!("{}: matched nothing", exclude.told_as(number));
+        let notices = unused.map(|number| Notice::new(NoticeKind::PatternUnused, text(number)));
+        self.tree.notices.extend(notices);
         self.tree
     }
 

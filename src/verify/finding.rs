@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::event::ProblemKind;
 use crate::fat::mount::BootFault;
 use crate::fat::name::NameFault;
 use crate::printable;
@@ -286,4 +287,18 @@ pub enum Fault {
     /// The foreign reader failed.
     #[error("foreign reader: {0}")]
     ForeignReader(String),
+}
+
+impl Fault {
+    /// What programs call it. How exactly a volume is broken is no matter to them: it is thrown away.
+    pub fn problem_kind(&self) -> ProblemKind {
+        match self {
+            Self::NotAsPlanned { .. } | Self::Missing | Self::Unplanned | Self::Place { .. } => {
+                ProblemKind::ImageNotAsPlanned
+            }
+            Self::Contents { .. } => ProblemKind::ImageContentsDiffer,
+            Self::ForeignReader(_) => ProblemKind::ReaderFailed,
+            _ => ProblemKind::ImageBroken,
+        }
+    }
 }

@@ -26,11 +26,12 @@ use thiserror::Error;
 
 pub use finding::{Fault, Finding, Findings};
 
-use crate::event::{Observer, Stage};
+use crate::event::{Observer, ProblemKind, Stage};
 use crate::fat::boot::encode_reserved_area;
 use crate::fat::geometry::Geometry;
 use crate::fat::time::DosTime;
 use crate::plan::Plan;
+use crate::printable;
 use crate::source::content::ContentError;
 use bytes::ImageBytes;
 use structure::Survey;
@@ -74,6 +75,27 @@ pub enum VerifyError {
     /// At least one thing is wrong.
     #[error("the image is not what was planned")]
     Differs(Findings),
+}
+
+impl VerifyError {
+    /// What programs call it; of findings each has its own.
+    pub fn problem_kind(&self) -> ProblemKind {
+        match self {
+            Self::TooLarge => ProblemKind::VerifyImpossible,
+            Self::Read(_) => ProblemKind::ImageUnreadable,
+            Self::Content(error) => error.kind.problem_kind(),
+            Self::Stopped => ProblemKind::Stopped,
+            Self::Differs(_) => ProblemKind::ImageNotAsPlanned,
+        }
+    }
+
+    /// The file of the source at fault, if one is, as in the message.
+    pub fn path(&self) -> Option<String> {
+        match self {
+            Self::Content(error) => Some(printable::path(&error.path)),
+            _ => None,
+        }
+    }
 }
 
 /// Looks at the image of `plan` in `file`.
