@@ -431,7 +431,7 @@ fn what_is_missing_is_named() {
         assert!(ran.stderr.contains(missing), "{arguments:?}: {}", ran.stderr);
         if arguments.contains(&"--json") {
             let text = "the following required arguments were not provided: <OUT>";
-            let problem = json!([{ "blame": "command line", "text": text }]);
+            let problem = json!([{ "kind": "usage", "blame": "command line", "text": text }]);
             assert_eq!(document(&ran)["problems"], problem);
         } else {
             assert_eq!(ran.stdout, "");
@@ -599,7 +599,10 @@ fn json_with_the_image_on_standard_output_is_refused() {
     assert_eq!(ran.stderr, format!("mkfatimg: {line}\n"));
     let found = document(&ran);
     assert_eq!(found["status"], "failed");
-    assert_eq!(found["problems"], json!([{ "blame": "command line", "text": line }]));
+    assert_eq!(
+        found["problems"],
+        json!([{ "kind": "usage", "blame": "command line", "text": line }])
+    );
 }
 
 #[test]
@@ -732,6 +735,7 @@ fn assert_tells_of(found: &Value, volume: &Volume, bytes: u64) {
             "clusters": geometry.cluster_count,
             "used_clusters": u64::from(geometry.cluster_count) - free,
             "free_clusters": free,
+            "free_bytes": free * geometry.cluster_bytes,
             "total_sectors": geometry.total_sectors,
             "reserved_sectors": geometry.reserved_sectors,
             "fats": geometry.fats,
@@ -926,7 +930,10 @@ fn a_failure_is_one_json_document() {
     assert_eq!(found["schema"], 1);
     assert_eq!(found["status"], "failed");
     let text = "missing/out.img: there is no directory missing; make it first";
-    assert_eq!(found["problems"], json!([{ "blame": "system", "text": text }]));
+    let path = "missing/out.img";
+    let problem =
+        json!({ "kind": "output-folder-missing", "blame": "system", "path": path, "text": text });
+    assert_eq!(found["problems"], json!([problem]));
     let found = document(&scene.run(&["--json", "--from", "src", "/dev/full"]));
     assert_eq!(found["status"], "failed");
     assert_eq!(found["problems"][0]["blame"], "system");

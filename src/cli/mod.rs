@@ -20,9 +20,10 @@ use std::io::{self, IsTerminal, Write};
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser};
 
+use crate::event::ProblemKind;
 use crate::plan::{Plan, Problems, Remedy};
 use crate::report::{Report, human, json};
-use crate::sink::{Output, WriteError};
+use crate::sink::{Output, OutputError, WriteError};
 use crate::verify::VerifyError;
 use crate::{Delivery, Error, Request, printable};
 use args::Args;
@@ -45,11 +46,7 @@ pub fn run() -> std::process::ExitCode {
         Ok(prepared) => build(&args, &prepared).into(),
         Err(error) => {
             let code = exit_code_of(&error);
-            let text = format!("{error:#}");
-            text.lines().for_each(complain);
-            if args.json {
-                print(&json::failure(code.blame(), &text));
-            }
+            tell_failures(&args, code, failures_of(&error, code));
             code.into()
         }
     }
@@ -75,7 +72,11 @@ fn mistyped(error: &clap::Error) -> std::process::ExitCode {
         if let Some(meant) = meant {
             text = format!("{text}; {meant}");
         }
-        print(&json::failure(ExitCode::Usage.blame(), &text));
+        let code = ExitCode::Usage;
+        let run = json::Run { exit_status: code as u8, ..json::Run::default() };
+        let (kind, blame) = (ProblemKind::Usage, code.blame());
+        let failure = json::Failure { kind, blame, path: None, line: None, text };
+        print(&json::failure(&run, vec![failure]));
     }
     ExitCode::Usage.into()
 }
@@ -107,11 +108,38 @@ fn prepare(args: &Args) -> Result<Prepared> {
 /// What the system refused ends with another status than what was mistyped.
 fn exit_code_of(error: &anyhow::Error) -> ExitCode {
     let of_system = error.chain().any(|cause| {
-        cause.is::<io::Error>()
-            || cause.is::<request::Unreadable>()
-            || cause.is::<crate::sink::OutputError>()
+        cause.is::<io::Error>() || cause.is::<request::Unreadable>() || cause.is::<OutputError>()
     });
     if of_system { ExitCode::System } else { ExitCode::Usage }
+}
+
+/// What went wrong before the build: one thing, or each pattern that is none.
+fn failures_of(error: &anyhow::Error, code: ExitCode) -> Vec<json::Failure> {
+    let failure =
+        |kind, path, line, text| json::Failure { kind, blame: code.blame(), path, line, text };
+    if let Some(patterns::NoPatterns(faults)) = error.downcast_ref() {
+        let faults = faults.iter().map(|fault| {
+            let (path, line) = fault.place.clone().unzip();
+            failure(ProblemKind::PatternIllegal, path, line, fault.text.clone())
+        });
+        return faults.collect();
+    }
+    let (kind, path) = if let Some(error) = error.downcast_ref::<OutputError>() {
+        (error.problem_kind(), Some(error.output_name()))
+    } else if let Some(error) = error.downcast_ref::<request::Unreadable>() {
+        (ProblemKind::Unreadable, Some(error.name.clone()))
+    } else if code == ExitCode::System {
+        (ProblemKind::System, None)
+    } else {
+        (ProblemKind::Usage, None)
+    };
+    vec![failure(kind, path, None, format!("{error:#}"))]
+}
+
+/// What a report for programs tells of the run.
+fn run_of(args: &Args, code: ExitCode) -> json::Run {
+    let sources = args.from.iter().map(|text| printable::os_str(text)).collect();
+    json::Run { sources, exit_status: code as u8 }
 }
 
 fn build(args: &Args, prepared: &Prepared) -> ExitCode {
@@ -129,7 +157,15 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
                 let text = "interrupted; no image was written";
                 complain(text);
                 if args.json {
-                    print(&json::failure(ExitCode::System.blame(), text));
+                    let run = json::Run {
+                        // As a shell tells it of a command that a signal ended.
+                        exit_status: u8::try_from(128 + signal).unwrap_or(u8::MAX),
+                        ..run_of(args, ExitCode::System)
+                    };
+                    let (kind, blame) = (ProblemKind::Stopped, ExitCode::System.blame());
+                    let text = text.to_owned();
+                    let failure = json::Failure { kind, blame, path: None, line: None, text };
+                    print(&json::failure(&run, vec![failure]));
                 }
                 Signals::end_by(signal);
             }
@@ -168,7 +204,7 @@ fn tell_notices(args: &Args, plan: &Plan) {
 
 fn tell_success(args: &Args, report: &Report) -> ExitCode {
     let told = if args.json {
-        print(&json::success(report))
+        print(&json::success(&run_of(args, ExitCode::Done), report))
     } else if args.dry_run {
         print(&match terminal::look() {
             Some(look) => human::pictured(report, &look),
@@ -201,7 +237,7 @@ fn tell_error(args: &Args, error: &Error) {
                 complain(&line);
             }
             if args.json {
-                print(&json::refusal(problems));
+                print(&json::refusal(&run_of(args, ExitCode::of(error)), problems));
             }
         }
         Error::Verify(VerifyError::Differs(findings)) => {
@@ -214,15 +250,28 @@ fn tell_error(args: &Args, error: &Error) {
                 if findings.count() == 1 { "finding tells" } else { "findings tell" },
             ));
             if args.json {
-                print(&json::wrong(findings));
+                print(&json::wrong(&run_of(args, ExitCode::of(error)), findings));
             }
         }
-        Error::Write(_) | Error::Verify(_) => {
-            complain(&error.to_string());
-            if args.json {
-                print(&json::failure(ExitCode::of(error).blame(), &error.to_string()));
-            }
+        Error::Write(cause) => {
+            tell_failed_build(args, error, cause.problem_kind(), cause.path());
         }
+        Error::Verify(cause) => {
+            tell_failed_build(args, error, cause.problem_kind(), cause.path());
+        }
+    }
+}
+
+fn tell_failed_build(args: &Args, error: &Error, kind: ProblemKind, path: Option<String>) {
+    let code = ExitCode::of(error);
+    let (blame, text) = (code.blame(), error.to_string());
+    tell_failures(args, code, vec![json::Failure { kind, blame, path, line: None, text }]);
+}
+
+fn tell_failures(args: &Args, code: ExitCode, failures: Vec<json::Failure>) {
+    failures.iter().for_each(|failure| complain(&failure.text));
+    if args.json {
+        print(&json::failure(&run_of(args, code), failures));
     }
 }
 

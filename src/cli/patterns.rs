@@ -1,6 +1,7 @@
 //! Patterns as typed and as listed in files, with the words by which messages call each. Knows what
 //! a file of patterns looks like; what a pattern means is told by `pattern`.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -13,15 +14,24 @@ use crate::pattern::Patterns;
 use crate::plan::request::AttributeWishes;
 use crate::printable;
 
-/// Patterns that cannot be used, a line for each.
+/// Patterns that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct NoPatterns(String);
+#[error("{}", .0.iter().map(|fault| fault.text.as_str()).collect::<Vec<_>>().join("\n"))]
+pub(super) struct NoPatterns(pub(super) Vec<Fault>);
+
+/// What is wrong with a pattern.
+#[derive(Debug)]
+pub(super) struct Fault {
+    /// The file that it is in, and the line there; `None` for a flag.
+    pub(super) place: Option<(String, u64)>,
+    pub(super) text: String,
+}
 
 /// Those of `--exclude`, then those of `--exclude-from`.
 pub(super) fn exclude(args: &Args) -> Result<Patterns> {
     let typed = |pattern: &String| (pattern.clone(), format!("--exclude {}", shown(pattern)));
     let mut pairs: Vec<(String, String)> = args.exclude.iter().map(typed).collect();
+    let mut places = HashMap::new();
     let mut no_text = Vec::new();
     let stdin_twice = args.exclude_from.iter().filter(|path| is_stdin(path)).count() > 1;
     if stdin_twice {
@@ -36,19 +46,24 @@ pub(super) fn exclude(args: &Args) -> Result<Patterns> {
                     "" => {}
                     line if line.starts_with('#') => {}
                     line => {
-                        pairs.push((line.to_owned(), format!("{name}:{number}: {}", shown(line))))
+                        let told_as = format!("{name}:{number}: {}", shown(line));
+                        places.insert(told_as.clone(), (name.clone(), number));
+                        pairs.push((line.to_owned(), told_as));
                     }
                 },
-                Err(_) => no_text.push(format!(
-                    "{name}:{number}: is not UTF-8; ? stands for one byte of a name that is not"
-                )),
+                Err(_) => no_text.push(Fault {
+                    place: Some((name.clone(), number)),
+                    text: format!(
+                        "{name}:{number}: is not UTF-8; ? stands for one byte of a name that is not"
+                    ),
+                }),
             }
         }
     }
     if !no_text.is_empty() {
-        return Err(NoPatterns(no_text.join("\n")).into());
+        return Err(NoPatterns(no_text).into());
     }
-    Ok(patterns(pairs)?)
+    Ok(patterns(pairs, &places)?)
 }
 
 /// Those of `--attr`, and the flag for what is read-only on the host.
@@ -59,15 +74,22 @@ pub(super) fn attributes(args: &Args) -> Result<AttributeWishes> {
         .map(|attr| (attr.pattern.clone(), format!("--attr {}", shown(&attr.typed))));
     Ok(AttributeWishes {
         keep_read_only: args.keep_readonly,
-        patterns: patterns(pairs.collect())?,
+        patterns: patterns(pairs.collect(), &HashMap::new())?,
         changes: args.attr.iter().map(|attr| attr.change).collect(),
     })
 }
 
-fn patterns(pairs: Vec<(String, String)>) -> Result<Patterns, NoPatterns> {
+/// Of pairs as [`Patterns::new`] takes them; `places` has those that lie in files.
+fn patterns(
+    pairs: Vec<(String, String)>,
+    places: &HashMap<String, (String, u64)>,
+) -> Result<Patterns, NoPatterns> {
     Patterns::new(pairs).map_err(|faults| {
-        let line = |(told_as, fault)| format!("{told_as}: {fault}");
-        NoPatterns(faults.into_iter().map(line).collect::<Vec<_>>().join("\n"))
+        let fault = |(told_as, fault)| Fault {
+            place: places.get(&told_as).cloned(),
+            text: format!("{told_as}: {fault}"),
+        };
+        NoPatterns(faults.into_iter().map(fault).collect())
     })
 }
 
@@ -82,10 +104,7 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Unreadable> {
     };
     match read {
         Ok(_) => Ok((name, bytes)),
-        Err(error) => Err(Unreadable(format!(
-            "--exclude-from {name}: cannot be read: {}",
-            printable::error(&error)
-        ))),
+        Err(error) => Err(Unreadable { flag: "--exclude-from", name, error }),
     }
 }
 

@@ -28,8 +28,15 @@ const EPOCH_VARIABLE: &str = "SOURCE_DATE_EPOCH";
 
 /// A file named on the command line that the system does not give.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct Unreadable(pub(super) String);
+#[error("{flag} {name}: cannot be read: {}", printable::error(error))]
+pub(super) struct Unreadable {
+    /// The flag that names it.
+    pub(super) flag: &'static str,
+    /// Its name in messages.
+    pub(super) name: String,
+    /// What the system said.
+    pub(super) error: std::io::Error,
+}
 
 /// The request, but for its output.
 pub(super) fn request(args: &Args) -> Result<Request> {
@@ -169,10 +176,7 @@ fn boot_code(path: &Path) -> Result<Vec<u8>> {
     let mut code = Vec::new();
     File::open(path)
         .and_then(|file| file.take(BOOT_SECTOR_BYTES as u64 + 1).read_to_end(&mut code))
-        .map_err(|error| {
-            let why = printable::error(&error);
-            Unreadable(format!("--boot-code {name}: cannot be read: {why}"))
-        })?;
+        .map_err(|error| Unreadable { flag: "--boot-code", name: name.clone(), error })?;
     if code.len() > BOOT_SECTOR_BYTES {
         bail!("--boot-code {name}: is more than {BOOT_SECTOR_BYTES} bytes, a boot sector");
     }

@@ -1,26 +1,55 @@
-//! Reports for programs: one JSON document. Fields are added from version to version; when one
-//! changes its meaning or goes, the schema number grows.
+//! Reports for programs: one JSON document, described field by field in `docs/report.schema.json`.
+//! Fields are added from version to version; when one changes its meaning or goes, the schema number
+//! grows.
 
 use serde::Serialize;
 
-use super::{Report, hexadecimal, region_name, volume_id_text};
-use crate::event::Notice;
-use crate::plan::{Problems, Remedy};
-use crate::sink::{Cache, Room};
-use crate::verify::Findings;
+use super::{Report, WrittenTo, hexadecimal, region_name, volume_id_text};
+use crate::event::ProblemKind;
+use crate::plan::{Figures, Problem, Problems, Remedy};
+use crate::printable;
+use crate::sink::{Cache, Cloning, Reason, Room, Strategy, Writing};
+use crate::verify::{Finding, Findings};
 
 /// The document's version.
 pub const SCHEMA: u32 = 1;
+
+/// What every document tells of the run that it is of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Run {
+    /// The sources as typed; none where the command line was not understood.
+    pub sources: Vec<String>,
+    /// With what the command ends.
+    pub exit_status: u8,
+}
+
+/// A reason why a build failed that was not refused, and whose image was not wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What happened.
+    pub kind: ProblemKind,
+    /// Who is at fault: as in a refusal, or `system`.
+    pub blame: &'static str,
+    /// What it happened to, as in the text.
+    pub path: Option<String>,
+    /// The line of that file, from 1 on.
+    pub line: Option<u64>,
+    /// The message.
+    pub text: String,
+}
 
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
     mkfatimg: &'static str,
     status: &'static str,
+    exit_status: u8,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    sources: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<&'a str>,
     #[serde(flatten)]
-    image: Option<ImageFacts>,
+    image: Option<ImageFacts<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     written: Option<WrittenFacts>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -31,12 +60,12 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct ImageFacts {
+struct ImageFacts<'a> {
     volume: VolumeFacts,
     contents: ContentsFacts,
     regions: Vec<RegionFacts>,
     largest: Vec<FileFacts>,
-    notices: Vec<NoticeFacts>,
+    notices: Vec<NoticeFacts<'a>>,
 }
 
 #[derive(Serialize)]
@@ -49,6 +78,7 @@ struct VolumeFacts {
     clusters: u32,
     used_clusters: u32,
     free_clusters: u32,
+    free_bytes: u64,
     total_sectors: u32,
     reserved_sectors: u16,
     fats: u8,
@@ -86,9 +116,11 @@ struct FileFacts {
 }
 
 #[derive(Serialize)]
-struct NoticeFacts {
+struct NoticeFacts<'a> {
     kind: &'static str,
-    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -99,10 +131,16 @@ struct WrittenFacts {
     cloned_bytes: u64,
     /// Threads that read and wrote, which may be fewer than were asked for.
     jobs: usize,
+    jobs_asked: Option<usize>,
+    cloning: &'static str,
+    room: &'static str,
     /// Whether room on the disk was reserved before the first byte, by --preallocate or unasked.
     room_reserved: bool,
     /// Whether all writes went past the page cache.
     past_page_cache: bool,
+    page_cache: &'static str,
+    page_cache_reason: Option<&'static str>,
+    page_cache_room_bytes: Option<u64>,
     /// Whether the image that was there is the same and was left as it is.
     unchanged: bool,
     seconds: f64,
@@ -115,73 +153,112 @@ struct WrittenFacts {
 
 #[derive(Serialize)]
 struct ProblemFacts {
+    kind: &'static str,
     blame: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    /// Where in the image, of a finding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
+    #[serde(flatten)]
+    figures: FigureFacts,
     /// The flag that lets a build go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     flag: Option<&'static str>,
     text: String,
 }
 
+#[derive(Serialize)]
+struct FigureFacts {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needed_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit_records: Option<u64>,
+}
+
+impl From<Figures> for FigureFacts {
+    fn from(figures: Figures) -> Self {
+        let Figures { bytes, limit_bytes, needed_bytes, records, limit_records } = figures;
+        Self { bytes, limit_bytes, needed_bytes, records, limit_records }
+    }
+}
+
 /// The document of a build or a plan, with the last line's end.
-pub fn success(report: &Report) -> String {
+pub fn success(run: &Run, report: &Report) -> String {
     let written = report.written.as_ref();
     render(&Document {
         status: if written.is_some() { "written" } else { "planned" },
         output: written.map(|written| written.output.as_str()),
         image: Some(image_facts(report)),
-        written: written.map(|written| WrittenFacts {
-            bytes: written.writing.outcome.written_bytes,
-            hole_bytes: written.writing.outcome.hole_bytes,
-            cloned_bytes: written.writing.outcome.cloned_bytes,
-            jobs: written.writing.strategy.jobs.count(),
-            room_reserved: written.writing.strategy.room != Room::None,
-            past_page_cache: matches!(written.writing.strategy.cache, Cache::Past(_)),
-            unchanged: written.writing.unchanged,
-            sha256: written.writing.digests.image.map(|digest| hexadecimal(&digest)),
-            seconds: written.writing.elapsed.as_secs_f64(),
-            verified: written.verified.map(|verified| verified.depth.id()),
-            verify_seconds: written.verified.map(|verified| verified.elapsed.as_secs_f64()),
-        }),
-        ..empty()
+        written: written.map(written_facts),
+        ..of(run)
     })
 }
 
 /// The document of a build that was refused before anything was written.
-pub fn refusal(problems: &Problems) -> String {
-    let fact = |problem: &crate::plan::Problem| ProblemFacts {
+pub fn refusal(run: &Run, problems: &Problems) -> String {
+    let fact = |problem: &Problem| ProblemFacts {
+        kind: problem.kind().id(),
         blame: problem.blame().id(),
+        path: problem.path().map(printable::path),
+        line: None,
+        place: None,
+        figures: problem.figures().into(),
         flag: problem.remedy().map(Remedy::flag),
         text: problem.to_string(),
     };
-    render(&Document {
-        status: "refused",
-        problems: problems.0.iter().map(fact).collect(),
-        ..empty()
-    })
+    let problems = problems.0.iter().map(fact).collect();
+    render(&Document { status: "refused", problems, ..of(run) })
 }
 
 /// The document of an image that was thrown away because it was not what was planned.
-pub fn wrong(findings: &Findings) -> String {
-    let problems = findings
-        .kept()
-        .iter()
-        .map(|finding| ProblemFacts { blame: "image", flag: None, text: finding.to_string() })
-        .collect();
+pub fn wrong(run: &Run, findings: &Findings) -> String {
+    let fact = |finding: &Finding| ProblemFacts {
+        kind: finding.fault.problem_kind().id(),
+        blame: "image",
+        path: None,
+        line: None,
+        place: Some(printable::bytes(finding.place.as_bytes())),
+        figures: Figures::default().into(),
+        flag: None,
+        text: finding.to_string(),
+    };
+    let problems = findings.kept().iter().map(fact).collect();
     let problem_count = Some(findings.count());
-    render(&Document { status: "wrong", problems, problem_count, ..empty() })
+    render(&Document { status: "wrong", problems, problem_count, ..of(run) })
 }
 
-/// The document of a build that failed otherwise; `blame` as in a refusal, or `system`.
-pub fn failure(blame: &'static str, text: &str) -> String {
-    let problem = ProblemFacts { blame, flag: None, text: text.to_owned() };
-    render(&Document { status: "failed", problems: vec![problem], ..empty() })
+/// The document of a build that failed otherwise.
+pub fn failure(run: &Run, failures: Vec<Failure>) -> String {
+    let fact = |Failure { kind, blame, path, line, text }| ProblemFacts {
+        kind: ProblemKind::id(kind),
+        blame,
+        path,
+        line,
+        place: None,
+        figures: Figures::default().into(),
+        flag: None,
+        text,
+    };
+    let problems = failures.into_iter().map(fact).collect();
+    render(&Document { status: "failed", problems, ..of(run) })
 }
 
-fn empty() -> Document<'static> {
+fn of(run: &Run) -> Document<'_> {
     Document {
         schema: SCHEMA,
         mkfatimg: env!("CARGO_PKG_VERSION"),
         status: "",
+        exit_status: run.exit_status,
+        sources: &run.sources,
         output: None,
         image: None,
         written: None,
@@ -197,7 +274,51 @@ fn render(document: &Document<'_>) -> String {
     text
 }
 
-fn image_facts(report: &Report) -> ImageFacts {
+fn written_facts(written: &WrittenTo) -> WrittenFacts {
+    let Writing { outcome, strategy, unchanged, digests, elapsed } = &written.writing;
+    let Strategy { jobs, jobs_asked, room, cloning, cache } = *strategy;
+    let (page_cache, reason) = match cache {
+        Cache::Stream => ("stream", None),
+        Cache::Through(reason) => ("through", Some(reason)),
+        Cache::Past(reason) => ("past", Some(reason)),
+        Cache::Refused => ("refused", None),
+    };
+    let (page_cache_reason, page_cache_room_bytes) = match reason {
+        None => (None, None),
+        Some(Reason::Asked) => (Some("asked"), None),
+        Some(Reason::Room { room_bytes }) => (Some("room"), Some(room_bytes)),
+    };
+    WrittenFacts {
+        bytes: outcome.written_bytes,
+        hole_bytes: outcome.hole_bytes,
+        cloned_bytes: outcome.cloned_bytes,
+        jobs: jobs.count(),
+        jobs_asked: jobs_asked.map(|jobs| jobs.count()),
+        cloning: match cloning {
+            Cloning::None => "none",
+            Cloning::Done => "done",
+            Cloning::EveryByteWanted => "digest",
+            Cloning::Refused => "refused",
+        },
+        room: match room {
+            Room::None => "none",
+            Room::Written => "written",
+            Room::Whole => "whole",
+        },
+        room_reserved: room != Room::None,
+        page_cache,
+        page_cache_reason,
+        page_cache_room_bytes,
+        past_page_cache: matches!(cache, Cache::Past(_)),
+        unchanged: *unchanged,
+        sha256: digests.image.map(|digest| hexadecimal(&digest)),
+        seconds: elapsed.as_secs_f64(),
+        verified: written.verified.map(|verified| verified.depth.id()),
+        verify_seconds: written.verified.map(|verified| verified.elapsed.as_secs_f64()),
+    }
+}
+
+fn image_facts(report: &Report) -> ImageFacts<'_> {
     let plan = &report.plan;
     let regions = report.regions().into_iter().map(|extent| RegionFacts {
         name: region_name(extent.region),
@@ -208,8 +329,11 @@ fn image_facts(report: &Report) -> ImageFacts {
         .largest()
         .into_iter()
         .map(|(id, bytes)| FileFacts { path: plan.image_path(id), bytes });
-    let notice =
-        |notice: &Notice| NoticeFacts { kind: notice.kind.id(), text: notice.text.clone() };
+    let notices = plan.notices.iter().map(|notice| NoticeFacts {
+        kind: notice.kind.id(),
+        path: notice.path(),
+        text: &notice.text,
+    });
     let totals = plan.totals();
     ImageFacts {
         volume: volume_facts(report),
@@ -222,7 +346,7 @@ fn image_facts(report: &Report) -> ImageFacts {
         },
         regions: regions.collect(),
         largest: largest.collect(),
-        notices: plan.notices.iter().map(notice).collect(),
+        notices: notices.collect(),
     }
 }
 
@@ -239,6 +363,7 @@ fn volume_facts(report: &Report) -> VolumeFacts {
         clusters: geometry.cluster_count(),
         used_clusters: plan.totals().used_clusters,
         free_clusters: plan.free_clusters().count,
+        free_bytes: u64::from(plan.free_clusters().count) * u64::from(geometry.cluster_bytes()),
         total_sectors: shape.total_sectors,
         reserved_sectors: shape.reserved_sectors,
         fats: shape.fat_count,
