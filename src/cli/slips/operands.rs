@@ -18,7 +18,7 @@ const IMAGE_ENDINGS: [&str; 11] =
 pub(super) fn place(typed: &mut Typed, is_directory: impl Fn(&OsStr) -> bool) -> Option<()> {
     let is_source =
         |word: &OsStr| is_directory(word) || word.as_bytes().windows(2).any(|pair| pair == b":/");
-    sizes(typed, &is_source);
+    sizes(typed, is_source);
     let from = typed.parts.iter().any(|part| part.name() == Some("--from"));
     let words: Vec<&OsStr> = operands(typed).map(|(_, word)| word).collect();
     let others = words.iter().filter(|word| !is_source(word)).count();

@@ -1,9 +1,10 @@
 //! The words of a command line, read as their writer meant them: flags of ours as they are, flags of
 //! other tools as ours, values and units put together. Knows nothing of what is on the disk.
 
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
+use std::iter::Peekable;
 use std::os::unix::ffi::OsStrExt;
+use std::slice;
 
 use super::habits::{self, Habit};
 
@@ -52,16 +53,15 @@ const UNITS: [&str; 14] =
 /// Reads `words`, or gives up on the first flag that nobody knows. `ours` is the command line's
 /// definition, built.
 pub(super) fn read(ours: &clap::Command, words: &[OsString]) -> Option<Typed> {
-    let mut reader =
-        Reader { ours, words: words.iter().cloned().collect(), typed: Typed::default() };
-    while let Some(word) = reader.words.pop_front() {
+    let mut reader = Reader { ours, words: words.iter().peekable(), typed: Typed::default() };
+    while let Some(word) = reader.words.next() {
         if word == "--" {
-            let operands = std::mem::take(&mut reader.words);
-            reader.typed.parts.extend(operands.into_iter().map(Part::Operand));
-        } else if is_flag(&word) {
-            reader.flag(&word)?;
+            let operands = reader.words.by_ref().cloned();
+            reader.typed.parts.extend(operands.map(Part::Operand));
+        } else if is_flag(word) {
+            reader.flag(word)?;
         } else {
-            reader.typed.parts.push(Part::Operand(word));
+            reader.typed.parts.push(Part::Operand(word.clone()));
         }
     }
     Some(reader.typed)
@@ -74,7 +74,7 @@ pub(super) fn is_flag(word: &OsStr) -> bool {
 
 struct Reader<'a> {
     ours: &'a clap::Command,
-    words: VecDeque<OsString>,
+    words: Peekable<slice::Iter<'a, OsString>>,
     typed: Typed,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
                 return value.is_none().then_some(());
             }
             Habit::FatsOrForce => {
-                let next = value.as_ref().or(self.words.front());
+                let next = value.as_ref().or(self.words.peek().copied());
                 if next.is_none_or(|next| next != "1" && next != "2") {
                     return value.is_none().then_some(());
                 }
@@ -210,9 +210,9 @@ impl<'a> Reader<'a> {
         match touching {
             Some(value) if !value.is_empty() => Some(value),
             empty => {
-                let next = self.words.pop_front_if(|next| hyphens || !is_flag(next))?;
+                let next = self.words.next_if(|next| hyphens || !is_flag(next))?;
                 self.typed.slipped |= empty.is_some();
-                Some(next)
+                Some(next.clone())
             }
         }
     }
@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
         let is_unit = |word: &OsString| {
             word.to_str().is_some_and(|word| UNITS.contains(&word.to_ascii_lowercase().as_str()))
         };
-        if number_alone && let Some(unit) = self.words.pop_front_if(|next| is_unit(next)) {
+        if number_alone && let Some(unit) = self.words.next_if(|next| is_unit(next)) {
             size.push_str(&unit.to_string_lossy());
         }
         self.typed.slipped |= size != text;
