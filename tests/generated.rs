@@ -1,4 +1,5 @@
-//! Completions and manual page are those of the command line as it is. `UPDATE=1` writes them.
+//! Completions and manual page are those of the command line as it is, and the page and the help can be
+//! read. `UPDATE=1` writes them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,11 @@ use clap_complete::Shell;
 
 #[path = "generated/bash.rs"]
 mod bash;
+#[path = "generated/page.rs"]
+mod page;
+mod support;
+
+use support::{Ran, Tool, mkfatimg};
 
 fn assert_fresh(path: &str, expected: &[u8]) {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -51,44 +57,70 @@ fn completions_are_fresh() {
     }
 }
 
-/// The page with a short synopsis, and with the help's last paragraphs as sections of their own.
-fn manual_page() -> String {
-    let mut page = Vec::new();
-    // Without a date the page is the same whenever it is made.
-    clap_mangen::Man::new(mkfatimg::cli::command()).date("").render(&mut page).unwrap();
-    let page = String::from_utf8(page).unwrap();
-    let mut lines = Vec::new();
-    let mut in_synopsis = false;
-    for line in page.lines() {
-        if line.starts_with(".SH ") {
-            in_synopsis = line == ".SH SYNOPSIS";
-        }
-        match line {
-            ".SH EXTRA" => {}
-            _ if in_synopsis && !line.starts_with(".SH ") => lines.push(SYNOPSIS.to_owned()),
-            "Examples:" => lines.extend([".SH EXAMPLES".to_owned(), ".nf".to_owned()]),
-            ".SH VERSION" => lines.extend([".fi".to_owned(), line.to_owned()]),
-            _ => match SECTIONS
-                .iter()
-                .find_map(|(start, title)| line.strip_prefix(start).map(|rest| (title, rest)))
-            {
-                Some((title, rest)) => {
-                    lines.extend([format!(".SH \"{title}\""), rest.to_owned()]);
-                }
-                None => lines.push(line.to_owned()),
-            },
-        }
-    }
-    lines.join("\n") + "\n"
-}
-
-const SYNOPSIS: &str =
-    "\\fBmkfatimg\\fR \\fB\\-\\-from\\fR \\fISRC\\fR[:/\\fIDEST\\fR] [\\fIoptions\\fR] \\fIOUT\\fR";
-
-const SECTIONS: [(&str, &str); 3] =
-    [("Sizes: ", "SIZES"), ("Exit status: ", "EXIT STATUS"), ("Environment: ", "ENVIRONMENT")];
-
 #[test]
 fn the_manual_page_is_fresh() {
-    assert_fresh("docs/mkfatimg.1", manual_page().as_bytes());
+    let page = page::page(&mkfatimg::cli::command());
+    assert_fresh("docs/mkfatimg.1", page.as_bytes());
+}
+
+#[test]
+fn the_manual_page_reads_without_complaint_and_has_every_section() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/mkfatimg.1");
+    let Some(man) = Tool::find("man") else { return };
+    for columns in ["80", "120"] {
+        let mut man = man.command();
+        man.env("MANWIDTH", columns).args(["--warnings=w", "-E", "UTF-8", "-l"]);
+        let ran = Ran::from(man.arg(&page).output().unwrap());
+        assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""), "{columns}");
+        let wide = |line: &&str| line.chars().count() > columns.parse().unwrap();
+        assert_eq!(ran.stdout.lines().find(wide), None, "{columns}");
+        let sections: Vec<&str> = ran
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()))
+            .collect();
+        let known = [
+            "NAME",
+            "SYNOPSIS",
+            "DESCRIPTION",
+            "OPTIONS",
+            "SIZES",
+            "PATTERNS",
+            "EXIT STATUS",
+            "ENVIRONMENT",
+            "FILES",
+            "EXAMPLES",
+            "SEE ALSO",
+        ];
+        let missing = known.iter().find(|section| !sections.contains(section));
+        assert_eq!(missing, None, "{sections:?}");
+        let statuses = (0..=5).filter(|status| {
+            ran.stdout.lines().any(|line| line.starts_with(&format!("       {status}      ")))
+        });
+        assert_eq!(statuses.count(), 6, "{}", ran.stdout);
+    }
+}
+
+/// Lines of lists stay whole; the rest is broken at the edge.
+#[test]
+fn the_help_fits_terminals_of_80_and_of_100_columns() {
+    let command = mkfatimg::cli::command();
+    let behind = command.get_after_long_help().unwrap().to_string();
+    let lists: Vec<&str> = behind.lines().filter(|line| line.starts_with("  ")).collect();
+    assert!(lists.len() > 10);
+    for columns in [80, 100] {
+        let shown = |flag: &str| -> String {
+            let mut help = mkfatimg();
+            let help = help.arg(flag).env("COLUMNS", columns.to_string());
+            let ran = Ran::from(help.output().unwrap());
+            assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""));
+            let wide = |line: &&str| line.chars().count() > columns;
+            assert_eq!(ran.stdout.lines().find(wide), None, "{flag} {columns}");
+            ran.stdout
+        };
+        let (short, long) = (shown("-h"), shown("--help"));
+        assert!(short.lines().count() < long.lines().count() / 2);
+        let broken = lists.iter().find(|line| !long.lines().any(|shown| shown == **line));
+        assert_eq!(broken, None, "{columns}");
+    }
 }

@@ -4,6 +4,7 @@
 mod args;
 mod deliver;
 mod exit;
+mod help;
 mod patterns;
 mod progress;
 mod request;
