@@ -1047,7 +1047,7 @@ fn help_and_version_go_to_standard_output() {
             "{}",
             ran.stdout
         );
-        assert!(ran.stdout.contains("\n\nExit status: "), "{}", ran.stdout);
+        assert!(ran.stdout.contains("\nExit status: "), "{}", ran.stdout);
     }
 }
 

@@ -183,7 +183,7 @@ fn wait_for_prompt(child: &mut Child) -> thread::JoinHandle<String> {
     let mut output = child.stdout.take().unwrap();
     let mut screen = Vec::new();
     let mut byte = [0];
-    while !String::from_utf8_lossy(&screen).ends_with(PROMPT) {
+    while !screen.ends_with(PROMPT.as_bytes()) {
         let read = output.read(&mut byte).unwrap();
         assert!(read > 0, "no prompt: {}", String::from_utf8_lossy(&screen));
         screen.extend(byte);

@@ -8,7 +8,7 @@ mod typed;
 
 use std::ffi::{OsStr, OsString};
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 use super::args::Args;
 use typed::{Part, Typed};
@@ -16,17 +16,22 @@ use typed::{Part, Typed};
 /// Bytes of a sector where no word says otherwise.
 const USUAL_SECTOR_BYTES: u32 = 512;
 
-/// The command that was most likely meant by words that were refused. It is one that is accepted; what
-/// it needs and nobody named stands there as in the usage line, `DIR` and `OUT`.
+/// What to type instead of words that were refused, for one line.
 pub(super) fn meant(words: &[OsString], is_directory: impl Fn(&OsStr) -> bool) -> Option<String> {
+    let command = mended(words, is_directory)?;
+    Some(format!("did you mean: {}", shell::line(command.iter().map(OsString::as_os_str))))
+}
+
+/// The command that was most likely meant. It is one that is accepted; what it needs and nobody named
+/// stands there as in the usage line, `DIR` and `OUT`.
+fn mended(words: &[OsString], is_directory: impl Fn(&OsStr) -> bool) -> Option<Vec<OsString>> {
     let mut ours = Args::command();
     ours.build();
     let mut typed = typed::read(&ours, words)?;
     operands::place(&mut typed, is_directory)?;
     let command = typed.slipped.then(|| command(typed))?;
     // What is wrong besides the slips stays wrong, and is told by the parser already.
-    Args::try_parse_from(&command).ok()?;
-    Some(format!("did you mean: {}", shell::line(command.iter().map(OsString::as_os_str))))
+    ours.try_get_matches_from_mut(&command).is_ok().then_some(command)
 }
 
 /// The words to type: flags in the order of those that were typed, the image last.
@@ -77,15 +82,21 @@ fn sector_bytes(parts: &[Part]) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
     fn words(line: &str) -> Vec<OsString> {
         line.split(' ').map(OsString::from).collect()
     }
 
-    /// Of what is typed, `d`, `e` and `./rootfs` are directories.
+    /// Of what is typed, these are directories.
+    fn is_directory(word: &OsStr) -> bool {
+        ["d", "e", "./rootfs"].iter().any(|directory| word == *directory)
+    }
+
     fn meant_by(words: &[OsString]) -> Option<String> {
-        meant(words, |word| ["d", "e", "./rootfs"].iter().any(|directory| word == *directory))
+        meant(words, is_directory)
     }
 
     #[test]
@@ -196,7 +207,9 @@ mod tests {
             "-n",
             "verify out.img",
             "inspect out.img",
-            "d verify -o",
+            "d verify",
+            "verify --image out.img",
+            "--dry-run=x d",
             "./rootfs -qo=out.img",
         ] {
             assert_eq!(meant_by(&words(typed)), None, "{typed}");
@@ -243,16 +256,9 @@ mod tests {
         let mut answered = 0;
         for one in slips {
             for two in slips {
-                for three in ["d", "out.img", "--from d out.img", "5 G"] {
+                for three in ["d", "--from d out.img"] {
                     let typed = words(&format!("{one} {two} {three}"));
-                    let mut ours = Args::command();
-                    ours.build();
-                    let Some(mut read) = typed::read(&ours, &typed) else { continue };
-                    if meant_by(&typed).is_none() {
-                        continue;
-                    }
-                    operands::place(&mut read, |word| word == "d" || word == "e").unwrap();
-                    let answer = command(read);
+                    let Some(answer) = mended(&typed, is_directory) else { continue };
                     assert!(Args::try_parse_from(&answer).is_ok(), "{typed:?}: {answer:?}");
                     assert_eq!(meant_by(&answer[1..]), None, "{typed:?}: {answer:?}");
                     answered += 1;

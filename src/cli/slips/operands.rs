@@ -21,6 +21,11 @@ pub(super) fn place(typed: &mut Typed, is_directory: impl Fn(&OsStr) -> bool) ->
     sizes(typed, is_source);
     let from = typed.parts.iter().any(|part| part.name() == Some("--from"));
     let words: Vec<&OsStr> = operands(typed).map(|(_, word)| word).collect();
+    // A subcommand rather, and no name of an image.
+    let is_reserved = |word: &OsStr| RESERVED_WORDS.iter().any(|reserved| word == *reserved);
+    if words.iter().any(|word| is_reserved(word) && !is_source(word)) {
+        return None;
+    }
     let others = words.iter().filter(|word| !is_source(word)).count();
     let image = match words[..] {
         [] => None,
@@ -30,12 +35,7 @@ pub(super) fn place(typed: &mut Typed, is_directory: impl Fn(&OsStr) -> bool) ->
         [word] if from || !is_source(word) => Some(0),
         [_] => None,
         [first, second] if others == 2 && !from => {
-            let image = usize::from(is_image(second) || !is_image(first));
-            // It was a subcommand rather.
-            if RESERVED_WORDS.iter().any(|word| *word == words[1 - image]) {
-                return None;
-            }
-            Some(image)
+            Some(usize::from(is_image(second) || !is_image(first)))
         }
         _ if others == 1 => words.iter().position(|word| !is_source(word)),
         _ => return None,

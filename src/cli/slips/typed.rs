@@ -112,8 +112,8 @@ impl<'a> Reader<'a> {
     /// A flag of ours, its value mended.
     fn our_flag(&mut self, name: &str, value: Option<OsString>, arg: &clap::Arg) -> Option<()> {
         if !arg.get_action().takes_values() {
-            self.typed.parts.push(Part::Flag { name: name.to_owned(), value });
-            return Some(());
+            self.typed.parts.push(Part::Flag { name: name.to_owned(), value: None });
+            return value.is_none().then_some(());
         }
         let hyphens = arg.is_allow_hyphen_values_set() || arg.is_allow_negative_numbers_set();
         let mut value = self.value(value, hyphens)?;
