@@ -25,7 +25,7 @@ Exit status: when several reasons meet, the highest counts.
   4  the source cannot be read, holds what FAT cannot, or changed meanwhile
   5  the finished image was not what was planned, and was thrown away
 
-Environment: variables that are heeded.
+Environment: variables that are heeded, besides those of terminal and locale.
   SOURCE_DATE_EPOCH  seconds since 1970; newer times are stored as this one
   TZ                 the zone that --timezone local means
   TZDIR              where zones are looked up first
