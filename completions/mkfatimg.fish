@@ -1,5 +1,5 @@
 complete -c mkfatimg -l from -d 'Directory whose contents go in, or a file with a place for it' -r -F
-complete -c mkfatimg -l exclude -d 'Leave out what matches at its path in the image; repeat it for more' -r
+complete -c mkfatimg -l exclude -d 'Leave out what matches at its path in the image; repeat it for more' -r -f
 complete -c mkfatimg -l exclude-from -d 'Leave out what matches a pattern of a file, one a line; - for standard input' -r -F
 complete -c mkfatimg -l symlinks -d 'What to do with symbolic links' -r -f -a "follow\t'Store what they lead to inside the source; absolute links start there, as in a chroot'
 host\t'Store what they lead to on the host'
@@ -17,29 +17,29 @@ skip\t'Leave the later one out'
 rename\t'Store the later one as name~2.ext'"
 complete -c mkfatimg -l long-names -d 'When a name that fits 8.3 gets a long name beside it' -r -f -a "auto\t'Only when it mixes capital and small letters'
 always\t'Whenever it has small letters, for firmware that shows short names in capitals'"
-complete -c mkfatimg -l attr -d 'Set (+) or remove (-) attributes of what matches: read-only, hidden, system, archive' -r
-complete -c mkfatimg -l size -d 'Size of the image to the byte; auto is as small as the default clusters allow' -r
-complete -c mkfatimg -l free -d 'Room that stays free: bytes, or a percentage such as 10%' -r
+complete -c mkfatimg -l attr -d 'Set (+) or remove (-) attributes of what matches: read-only, hidden, system, archive' -r -f
+complete -c mkfatimg -l size -d 'Size of the image to the byte; auto is as small as the default clusters allow' -r -f
+complete -c mkfatimg -l free -d 'Room that stays free: bytes, or a percentage such as 10%' -r -f
 complete -c mkfatimg -l fat-type -d 'FAT type; by default the one that suits the size' -r -f -a "12\t''
 16\t''
 32\t''"
-complete -c mkfatimg -l cluster-size -d 'Bytes of a cluster, 512 to 64K; by default 4K or more wherever legal' -r
-complete -c mkfatimg -l sector-size -d 'Bytes of a sector: 512, 1024, 2048 or 4096' -r
-complete -c mkfatimg -l fats -d 'Copies of the FAT, 1 or 2 [default: 2]' -r
-complete -c mkfatimg -l root-entries -d 'Entries of the root directory of FAT12 and FAT16; by default 512, or what the source needs' -r
-complete -c mkfatimg -l reserved-sectors -d 'Sectors before the first FAT, exactly; by default 1, on FAT32 32, and what alignment needs' -r
-complete -c mkfatimg -l align -d 'Boundary in the image on which the clusters begin; by default 4K for clusters of 4K or more' -r
-complete -c mkfatimg -l label -d 'Volume label, up to 11 characters' -r
-complete -c mkfatimg -l volume-id -d 'Volume serial number, eight hexadecimal digits, or random; by default derived from the source' -r
-complete -c mkfatimg -l oem-name -d 'OEM name in the boot sector, up to 8 characters [default: MSWIN4.1]' -r
-complete -c mkfatimg -l media -d 'Media byte in hexadecimal: F0 or F8 to FF [default: F8]' -r
-complete -c mkfatimg -l heads -d 'Heads, for old boot code, 1 to 255' -r
-complete -c mkfatimg -l sectors-per-track -d 'Sectors per track, for old boot code, 1 to 63' -r
-complete -c mkfatimg -l hidden-sectors -d 'Sectors before the volume on the disk that it is meant for [default: 0]' -r
+complete -c mkfatimg -l cluster-size -d 'Bytes of a cluster, 512 to 64K; by default 4K or more wherever legal' -r -f
+complete -c mkfatimg -l sector-size -d 'Bytes of a sector: 512, 1024, 2048 or 4096' -r -f
+complete -c mkfatimg -l fats -d 'Copies of the FAT, 1 or 2 [default: 2]' -r -f
+complete -c mkfatimg -l root-entries -d 'Entries of the root directory of FAT12 and FAT16; by default 512, or what the source needs' -r -f
+complete -c mkfatimg -l reserved-sectors -d 'Sectors before the first FAT, exactly; by default 1, on FAT32 32, and what alignment needs' -r -f
+complete -c mkfatimg -l align -d 'Boundary in the image on which the clusters begin; by default 4K for clusters of 4K or more' -r -f
+complete -c mkfatimg -l label -d 'Volume label, up to 11 characters' -r -f
+complete -c mkfatimg -l volume-id -d 'Volume serial number, eight hexadecimal digits, or random; by default derived from the source' -r -f
+complete -c mkfatimg -l oem-name -d 'OEM name in the boot sector, up to 8 characters [default: MSWIN4.1]' -r -f
+complete -c mkfatimg -l media -d 'Media byte in hexadecimal: F0 or F8 to FF [default: F8]' -r -f
+complete -c mkfatimg -l heads -d 'Heads, for old boot code, 1 to 255' -r -f
+complete -c mkfatimg -l sectors-per-track -d 'Sectors per track, for old boot code, 1 to 63' -r -f
+complete -c mkfatimg -l hidden-sectors -d 'Sectors before the volume on the disk that it is meant for [default: 0]' -r -f
 complete -c mkfatimg -l boot-code -d 'Boot sector whose code goes into ours, up to 512 bytes' -r -F
-complete -c mkfatimg -l timezone -d 'Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00' -r
-complete -c mkfatimg -l mtime -d 'One time for everything: @SECONDS, 2024-02-29, 2024-02-29T12:00:00, 2024-02-29T12:00:00Z' -r
-complete -c mkfatimg -l jobs -d 'Threads that scan, read and write at once, 1 to 256; by default one for each processor, up to 4' -r
+complete -c mkfatimg -l timezone -d 'Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00' -r -f
+complete -c mkfatimg -l mtime -d 'One time for everything: @SECONDS, 2024-02-29, 2024-02-29T12:00:00, 2024-02-29T12:00:00Z' -r -f
+complete -c mkfatimg -l jobs -d 'Threads that scan, read and write at once, 1 to 256; by default one for each processor, up to 4' -r -f
 complete -c mkfatimg -l direct -d 'When to write past the page cache: at the disk\'s pace, with little of the processor\'s time' -r -f -a "auto\t'When more is written than the system keeps in memory before it turns to the disk'
 always\t'Wherever the file system lets us'
 never\t'Not at all'"

@@ -383,42 +383,6 @@ fn boot_code_of_more_than_a_sector_is_refused() {
 }
 
 #[test]
-fn a_misspelt_flag_suggests_the_near_one() {
-    let scene = Scene::new();
-    for (typed, meant) in [("--siez", "--size"), ("--lable", "--label"), ("--dryrun", "--dry-run")]
-    {
-        let ran = scene.run(&["--from", "src", typed, "5G", "out.img"]);
-        assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{typed}");
-        assert!(ran.stderr.starts_with(&format!("error: unexpected argument '{typed}' found\n")));
-        let tip = format!("tip: a similar argument exists: '{meant}'");
-        assert!(ran.stderr.contains(&tip), "{typed}: {}", ran.stderr);
-    }
-}
-
-#[test]
-fn a_common_slip_is_answered_with_what_to_type() {
-    let scene = Scene::new();
-    for (typed, answer) in [
-        (&["src", "out.img"][..], "the source needs --from: mkfatimg --from src out.img"),
-        (
-            &["--from", "src", "-o", "out.img"],
-            "the image needs no flag: mkfatimg --from DIR out.img",
-        ),
-        (
-            &["--from", "src", "--size", "5", "G", "out.img"],
-            "write the number and its unit as one word: --size 5G",
-        ),
-        (&["--rootdir", "src", "out.img"], "use --from src"),
-    ] {
-        let ran = scene.run(typed);
-        assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{typed:?}");
-        let last = ran.stderr.lines().last();
-        assert_eq!(last, Some(format!("mkfatimg: {answer}").as_str()), "{typed:?}");
-        assert!(!scene.path("out.img").exists());
-    }
-}
-
-#[test]
 fn what_is_missing_is_named() {
     let scene = Scene::new();
     for (arguments, missing) in [
@@ -1090,7 +1054,7 @@ fn help_and_version_go_to_standard_output() {
             "{}",
             ran.stdout
         );
-        assert!(ran.stdout.contains("Exit status: 0 done"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("\nExit status: "), "{}", ran.stdout);
     }
 }
 

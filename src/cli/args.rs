@@ -8,6 +8,7 @@ use clap::{Parser, ValueEnum, ValueHint};
 
 use crate::fat::kind::FatKind;
 
+use super::help;
 use super::values::{self, AttrArg, FreeArg, LabelArg, OemName, SizeArg, VolumeIdArg};
 
 /// Builds a FAT disk image from a directory.
@@ -20,27 +21,8 @@ use super::values::{self, AttrArg, FreeArg, LabelArg, OemName, SizeArg, VolumeId
     name = "mkfatimg",
     version,
     max_term_width = 100,
-    after_help = "Sizes: 5G and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes.\n\
-        Exit status: 0 done, 1 the system refused a write, 2 usage, 3 too large, too small or not\n\
-        legal FAT, 4 the source cannot be read or stored, or changed, 5 the image came out wrong.",
-    after_long_help = "Sizes: 5G and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes.\n\n\
-        Patterns: * and ? stay within a name, ** does not; [a-z], {one,other} and \\ are as in shells; \
-        capitals differ from small letters. Without / a pattern is of a name anywhere, with one of the \
-        whole path from the image's root; a / at its end stands for directories only. In a file of \
-        patterns each has a line; empty lines are passed over, and so are those that begin with #.\n\n\
-        Exit status: 0 done; 1 the system refused a write; 2 usage; 3 the source does not fit, a \
-        file or directory is too large for FAT, or the volume would not be legal; 4 the source \
-        cannot be read, holds what FAT cannot, or changed while it was read; 5 the finished image \
-        was not what was planned. When several reasons meet, the highest counts.\n\n\
-        Environment: SOURCE_DATE_EPOCH, in seconds since 1970, is the latest time that the image \
-        holds: newer times are set to it, older ones stay. NO_COLOR, if not empty, leaves the \
-        colours out of what --dry-run draws on a terminal.\n\n\
-        Examples:\n  \
-          mkfatimg --from rootfs --size 5G live.img\n  \
-          mkfatimg --from rootfs --free 64M --label DATA data.img\n  \
-          mkfatimg --from esp --size 260M --fat-type 32 --label EFI esp.img\n  \
-          mkfatimg --from rootfs --from vmlinuz:/boot/ - | zstd >live.img.zst\n  \
-          mkfatimg --from rootfs --size 5G --dry-run"
+    after_help = help::SHORT,
+    after_long_help = help::LONG
 )]
 pub(crate) struct Args {
     /// Image file to make; - for standard output

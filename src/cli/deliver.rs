@@ -17,7 +17,7 @@ use crate::sink::{Direct, Output};
 use crate::verify::Depth;
 
 /// Words that are no name of an image without `./`, so that they can become subcommands.
-const RESERVED_WORDS: [&str; 4] = ["verify", "inspect", "extract", "add"];
+pub(super) const RESERVED_WORDS: [&str; 4] = ["verify", "inspect", "extract", "add"];
 
 /// What is to be made; `None` for a dry run without a name.
 pub(super) fn delivery(args: &Args) -> Result<Option<Delivery>> {

@@ -4,6 +4,7 @@
 mod args;
 mod deliver;
 mod exit;
+mod help;
 mod patterns;
 mod progress;
 mod request;
@@ -16,6 +17,7 @@ mod values;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser};
@@ -60,7 +62,7 @@ fn mistyped(error: &clap::Error) -> std::process::ExitCode {
         return ExitCode::Done.into();
     }
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let meant = slips::meant(&words);
+    let meant = slips::meant(&words, |path| Path::new(path).is_dir());
     if let Some(meant) = &meant {
         complain(meant);
     }
