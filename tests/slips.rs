@@ -120,5 +120,8 @@ fn the_report_as_json_carries_the_command() {
     let found: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let text =
         "unexpected argument 'out.img' found; did you mean: mkfatimg --from src --json out.img";
-    assert_eq!(found["problems"], json!([{ "blame": "command line", "text": text }]));
+    assert_eq!(
+        found["problems"],
+        json!([{ "blame": "command line", "kind": "usage", "text": text }])
+    );
 }
