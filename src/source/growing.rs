@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::refusal::{Refusal, RefusalKind};
 use super::tree::{
-    Identity, Node, NodeId, NodeKind, Origin, Tree, listed_path_in, name_in, os_name,
+    Identity, ManifestLine, Node, NodeId, NodeKind, Origin, Tree, listed_path_in, name_in, os_name,
 };
 use crate::event::Notice;
 
@@ -52,6 +52,8 @@ pub(super) struct GrowingTree {
     refusals: Vec<Refusal>,
     /// Where something was refused: what several links lead to is told once.
     refused: HashSet<PathBuf>,
+    /// The line of a manifest that is being taken, for refusals.
+    pub(super) at_line: Option<ManifestLine>,
     pub(super) notices: Vec<Notice>,
     pub(super) walked: Vec<PathBuf>,
 }
@@ -76,6 +78,7 @@ impl GrowingTree {
             places: None,
             refusals: Vec::new(),
             refused: HashSet::new(),
+            at_line: None,
             notices: Vec::new(),
             walked: Vec::new(),
         }
@@ -191,7 +194,8 @@ impl GrowingTree {
 
     pub(super) fn refuse(&mut self, path: &Path, kind: RefusalKind) -> Landing {
         if self.refused.insert(path.to_path_buf()) {
-            self.refusals.push(Refusal { path: path.to_path_buf(), kind });
+            let line = self.at_line.clone();
+            self.refusals.push(Refusal { path: path.to_path_buf(), line, kind });
         }
         Landing::Refused
     }
@@ -245,7 +249,7 @@ impl GrowingTree {
             waiting[first_waiting..].reverse();
             sorted[directory.index()].kind = NodeKind::Directory { first_child, child_count };
         }
-        self.refusals.sort_by(|one, other| one.path.cmp(&other.path));
+        self.refusals.sort_by(|one, other| one.place().cmp(&other.place()));
         self.notices.sort_by(|one, other| one.text.cmp(&other.text));
         Tree {
             nodes: sorted,

@@ -136,6 +136,45 @@ pub(super) enum Origin {
     /// One node, met at `listed` and read at `content`: the end of a symbolic link, or a file
     /// given by name.
     Exactly { root: Arc<Path>, listed: PathBuf, content: PathBuf },
+    /// One node that a line of a manifest brought. A file's `content` is a directory, by a path without
+    /// links, and a name in it; a directory has none.
+    Listed {
+        line: ManifestLine,
+        /// When a file was changed, by the manifest: what is compared is the file's own time.
+        modified_seconds: Option<i64>,
+        content: Option<(Arc<Path>, Box<OsStr>)>,
+    },
+}
+
+/// A line of a manifest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ManifestLine {
+    /// The manifest.
+    pub manifest: Arc<Path>,
+    /// Lines up to it, itself included.
+    pub line: u32,
+}
+
+impl ManifestLine {
+    /// For messages: where a path of the image is named, or the line itself where it is empty.
+    pub(super) fn with_path(&self, path: &[u8]) -> PathBuf {
+        let mut text = self.manifest.as_os_str().to_owned();
+        text.push(format!(":{}", self.line));
+        if !path.is_empty() {
+            text.push(": ");
+            text.push(os_name(path));
+        }
+        text.into()
+    }
+}
+
+/// When a file or directory was changed last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modified {
+    /// Seconds since 1970.
+    pub seconds: i64,
+    /// Nanoseconds of the second.
+    pub nanoseconds: u32,
 }
 
 /// Where the bytes of a node are.
@@ -215,15 +254,36 @@ impl Tree {
     pub fn content_path(&self, id: NodeId) -> PathBuf {
         match &self.origins[self.node(id).origin as usize] {
             Origin::Exactly { content, .. } => content.clone(),
+            Origin::Listed { content: Some((folder, name)), .. } => folder.join(&**name),
             Origin::Under { base, .. } => self.path_under(base, id),
             Origin::Nowhere => self.path_under(Path::new("/"), id),
+            Origin::Listed { content: None, .. } => self.listed_path(id),
+        }
+    }
+
+    /// When the node was changed last, for what is stored: its own time, unless a manifest gives it
+    /// another.
+    pub fn modified(&self, id: NodeId) -> Modified {
+        let node = self.node(id);
+        match self.origins[node.origin as usize] {
+            Origin::Listed { modified_seconds: Some(seconds), .. } => {
+                Modified { seconds, nanoseconds: 0 }
+            }
+            _ => Modified {
+                seconds: node.identity.modified_seconds,
+                nanoseconds: node.identity.modified_nanoseconds,
+            },
         }
     }
 
     /// Where the node is, for whoever opens it; `None` for a directory that lies nowhere.
     pub(super) fn location(&self, id: NodeId) -> Option<Location<'_>> {
         let (root, path) = match &self.origins[self.node(id).origin as usize] {
-            Origin::Nowhere => return None,
+            Origin::Nowhere | Origin::Listed { content: None, .. } => return None,
+            Origin::Listed { content: Some((folder, name)), .. } => {
+                let name = (**name).to_owned();
+                return Some(Location { root: folder, folder: folder.to_path_buf(), name });
+            }
             Origin::Under { root, base } => (root, self.path_under(base, id)),
             Origin::Exactly { root, content, .. } => (root, content.clone()),
         };
@@ -255,6 +315,7 @@ pub(super) fn listed_path_in(
 ) -> PathBuf {
     match &origins[nodes[id.index()].origin as usize] {
         Origin::Exactly { listed, .. } => listed.clone(),
+        Origin::Listed { line, .. } => line.with_path(&image_path(nodes, names, id)),
         Origin::Under { base, .. } => path_under(nodes, names, base, id),
         Origin::Nowhere => path_under(nodes, names, Path::new("/"), id),
     }
@@ -271,6 +332,18 @@ fn path_under(nodes: &[Node], names: &[u8], base: &Path, id: NodeId) -> PathBuf 
     let mut path = base.to_path_buf();
     path.extend(on_the_way.into_iter().rev().map(os_name));
     path
+}
+
+/// Names from the root to the node, with slashes between them.
+fn image_path(nodes: &[Node], names: &[u8], id: NodeId) -> Vec<u8> {
+    let mut on_the_way = Vec::new();
+    let mut at = id;
+    while at != NodeId::ROOT {
+        on_the_way.push(name_in(names, &nodes[at.index()]));
+        at = nodes[at.index()].parent;
+    }
+    on_the_way.reverse();
+    on_the_way.join(&b'/')
 }
 
 pub(super) fn name_in<'a>(names: &'a [u8], node: &Node) -> &'a [u8] {
