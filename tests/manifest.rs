@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use mkfatimg::Delivery;
 use mkfatimg::event::{Observer, Stage};
 use mkfatimg::sink::Output;
 use mkfatimg::source::{Place, Sources};
@@ -384,6 +385,54 @@ fn keywords_that_are_not_used_are_told_once() {
 }
 
 #[test]
+fn patterns_leave_out_entries_and_what_lies_in_them() {
+    let scene = Scene::new();
+    scene.contents.file("file", "x").settle();
+    let text = "/set type=file\n./boot/a.bak contents=missing\n./boot/b contents=out/file\n./old/deep/c\n\
+                ./old type=dir\n./old.d contents=out/file\n";
+    scene.expected.file("boot/b", "x").file("old.d", "x");
+    let notices = [
+        "--exclude b/: matched nothing",
+        "files.mtree:2: boot/a.bak: left out by --exclude *.bak",
+        "files.mtree:4: old/deep/c: left out by --exclude old/",
+        "files.mtree:5: old: left out by --exclude old/",
+    ];
+    let arguments = ["--exclude", "*.bak", "--exclude", "old/", "--exclude", "b/"];
+    scene.write("files.mtree", text).holds(&[&FROM[..], &arguments].concat(), &notices);
+}
+
+#[test]
+fn a_mode_says_instead_of_the_files_own_who_may_write_it() {
+    const READ_ONLY: u8 = 0x01;
+    let scene = Scene::new();
+    scene.contents.file("open", "x").file("closed", "x").settle();
+    fs::set_permissions(scene.path("out/closed"), Permissions::from_mode(0o444)).unwrap();
+    let text = "./a contents=out/open\n./b contents=out/closed\n./c contents=out/open mode=0444\n\
+                ./d contents=out/closed mode=644\n./e type=dir mode=0555\n";
+    scene.write("files.mtree", text);
+    let read_only = || -> Vec<String> {
+        let volume = invariants::read(&scene.path("out.img"), 0).unwrap();
+        let marked = volume.entries.iter().filter(|entry| entry.attributes & READ_ONLY != 0);
+        marked.map(|entry| volume.path(entry)).collect()
+    };
+    scene.build(&FROM, &[]);
+    assert_eq!(read_only(), [""; 0]);
+    scene.build(&[&FROM[..], &["--keep-readonly"]].concat(), &[]);
+    assert_eq!(read_only(), ["/b", "/c"]);
+}
+
+#[test]
+fn an_image_depends_on_the_manifest_and_the_contents_as_they_are_named() {
+    let scene = Scene::new();
+    scene.contents.file("real/file", "x").link("real/file", "link").directory("dir").settle();
+    let text = "./a contents=out/real/file\n./b contents=out/link\n./c type=dir contents=out/dir\n";
+    scene.write("files.mtree", text).build(&[&FROM[..], &["--depfile", "out.d"]].concat(), &[]);
+    let rule = "out.img: \\\n files.mtree \\\n out/dir \\\n out/link \\\n out/real/file\n\n\
+                files.mtree \\\n out/dir \\\n out/link \\\n out/real/file:\n";
+    assert_eq!(fs::read_to_string(scene.path("out.d")).unwrap(), rule);
+}
+
+#[test]
 fn two_lines_for_one_file_refuse_each_other() {
     let scene = Scene::new();
     scene.contents.file("a", "first").file("b", "second").settle();
@@ -525,6 +574,7 @@ fn contents_that_change_during_the_build_are_told_whatever_their_time_in_the_man
     let sources = Sources { places, ..Sources::default() };
     let request = mkfatimg::Request { sources, ..request(&PathBuf::new()) };
     let output = Output::at(&scene.path("out.img")).unwrap();
+    let delivery = Delivery::of(output, Depth::Contents);
     let late = contents.join("late");
     let again = "while the image was built; build again when nothing changes the source";
     let changes: [(&(dyn Fn() + Sync), &str); 3] = [
@@ -535,13 +585,13 @@ fn contents_that_change_during_the_build_are_told_whatever_their_time_in_the_man
     for (change, what) in changes {
         scene.contents.filled("late", 100_000).settle();
         let meddler = Meddler { change, armed: AtomicBool::new(false) };
-        let error = mkfatimg::build(&request, &output, Depth::Contents, &meddler).unwrap_err();
+        let error = mkfatimg::build(&request, &delivery, &meddler).unwrap_err();
         assert_eq!(error.to_string(), format!("{}: {what} {again}", late.display()));
         assert!(!scene.path("out.img").exists());
     }
-    mkfatimg::build(&request, &output, Depth::Contents, &()).unwrap_err();
+    mkfatimg::build(&request, &delivery, &()).unwrap_err();
     scene.contents.filled("late", 100_000).settle();
-    mkfatimg::build(&request, &output, Depth::Contents, &()).unwrap();
+    mkfatimg::build(&request, &delivery, &()).unwrap();
 }
 
 #[test]

@@ -136,14 +136,31 @@ pub(super) enum Origin {
     /// One node, met at `listed` and read at `content`: the end of a symbolic link, or a file
     /// given by name.
     Exactly { root: Arc<Path>, listed: PathBuf, content: PathBuf },
-    /// One node that a line of a manifest brought. A file's `content` is a directory, by a path without
-    /// links, and a name in it; a directory has none.
+    /// One node that a line of a manifest brought.
     Listed {
         line: ManifestLine,
         /// When a file was changed, by the manifest: what is compared is the file's own time.
         modified_seconds: Option<i64>,
-        content: Option<(Arc<Path>, Box<OsStr>)>,
+        /// Where a file's bytes are; a directory has none.
+        content: Option<NamedContent>,
     },
+}
+
+/// A file as it was named, and where that leads.
+#[derive(Debug)]
+pub(super) struct NamedContent {
+    /// As it was named.
+    pub(super) path: Box<Path>,
+    /// The directory that it is in, by a path without links.
+    pub(super) folder: Arc<Path>,
+    /// Its name there, where the path's own is a link.
+    pub(super) name: Option<Box<OsStr>>,
+}
+
+impl NamedContent {
+    fn name(&self) -> Option<&OsStr> {
+        self.name.as_deref().or_else(|| self.path.file_name())
+    }
 }
 
 /// A line of a manifest.
@@ -197,7 +214,8 @@ pub struct Tree {
     pub refusals: Vec<Refusal>,
     /// What was left out as asked, sorted by path.
     pub notices: Vec<Notice>,
-    /// Every host directory whose entries decide what the tree holds, where that was asked for.
+    /// What decides what the tree holds, but for the files in it, where that was asked for: every host
+    /// directory that was listed or gave its time, and every manifest.
     pub walked: Vec<PathBuf>,
 }
 
@@ -254,7 +272,7 @@ impl Tree {
     pub fn content_path(&self, id: NodeId) -> PathBuf {
         match &self.origins[self.node(id).origin as usize] {
             Origin::Exactly { content, .. } => content.clone(),
-            Origin::Listed { content: Some((folder, name)), .. } => folder.join(&**name),
+            Origin::Listed { content: Some(content), .. } => content.path.to_path_buf(),
             Origin::Under { base, .. } => self.path_under(base, id),
             Origin::Nowhere => self.path_under(Path::new("/"), id),
             Origin::Listed { content: None, .. } => self.listed_path(id),
@@ -280,9 +298,9 @@ impl Tree {
     pub(super) fn location(&self, id: NodeId) -> Option<Location<'_>> {
         let (root, path) = match &self.origins[self.node(id).origin as usize] {
             Origin::Nowhere | Origin::Listed { content: None, .. } => return None,
-            Origin::Listed { content: Some((folder, name)), .. } => {
-                let name = (**name).to_owned();
-                return Some(Location { root: folder, folder: folder.to_path_buf(), name });
+            Origin::Listed { content: Some(content), .. } => {
+                let (root, name) = (&content.folder, content.name()?.to_owned());
+                return Some(Location { root, folder: root.to_path_buf(), name });
             }
             Origin::Under { root, base } => (root, self.path_under(base, id)),
             Origin::Exactly { root, content, .. } => (root, content.clone()),

@@ -26,6 +26,8 @@ pub(super) struct Keywords {
     /// Whole seconds since 1970: FAT has no use for parts of one.
     pub(super) modified_seconds: Option<i64>,
     pub(super) size_bytes: Option<u64>,
+    /// Whether its mode keeps its owner from writing it.
+    pub(super) read_only: Option<bool>,
     /// Whether a missing file is left out.
     pub(super) optional: bool,
 }
@@ -39,6 +41,8 @@ pub(super) enum Use {
     Unchecked,
     Unknown,
 }
+
+const OWNER_MAY_WRITE: u16 = 0o200;
 
 const SECONDS: &str = "it is whole seconds since 1970, and nanoseconds after a dot";
 
@@ -74,6 +78,11 @@ impl Keywords {
                 let found = decimal(needed("size")?);
                 self.size_bytes = Some(found.ok_or_else(|| fault("size", "it is whole bytes"))?);
             }
+            b"mode" => {
+                let found = octal(needed("mode")?);
+                let mode = found.ok_or_else(|| fault("mode", "it is an octal number"))?;
+                self.read_only = Some(mode & OWNER_MAY_WRITE == 0);
+            }
             b"optional" if value.is_some() => return Err(fault("optional", "it takes no value")),
             b"optional" => self.optional = true,
             _ => return Ok(use_of(keyword)),
@@ -90,6 +99,7 @@ impl Keywords {
             b"link" => self.link = false,
             b"time" => self.modified_seconds = None,
             b"size" => self.size_bytes = None,
+            b"mode" => self.read_only = None,
             b"optional" => self.optional = false,
             _ => {}
         }
@@ -131,8 +141,8 @@ fn entry_type(value: &[u8]) -> Option<EntryType> {
 
 fn use_of(keyword: &[u8]) -> Use {
     match keyword {
-        b"uid" | b"gid" | b"uname" | b"gname" | b"mode" | b"nlink" | b"flags" | b"inode"
-        | b"device" | b"resdevice" | b"tags" | b"ignore" | b"nochange" => Use::Known,
+        b"uid" | b"gid" | b"uname" | b"gname" | b"nlink" | b"flags" | b"inode" | b"device"
+        | b"resdevice" | b"tags" | b"ignore" | b"nochange" => Use::Known,
         b"cksum" | b"md5" | b"md5digest" | b"sha1" | b"sha1digest" | b"sha256"
         | b"sha256digest" | b"sha384" | b"sha384digest" | b"sha512" | b"sha512digest"
         | b"rmd160" | b"rmd160digest" | b"ripemd160digest" => Use::Unchecked,
@@ -154,6 +164,13 @@ fn seconds(value: &[u8]) -> Option<i64> {
         Some(before) => decimal(before).and_then(|seconds| 0_i64.checked_sub_unsigned(seconds)),
         None => decimal(seconds).and_then(|seconds| i64::try_from(seconds).ok()),
     }
+}
+
+/// A mode as chmod takes it in figures.
+fn octal(value: &[u8]) -> Option<u16> {
+    let is_octal = value.iter().all(|byte| (b'0'..=b'7').contains(byte));
+    let mode = u16::from_str_radix(std::str::from_utf8(value).ok()?, 8).ok()?;
+    (is_octal && mode <= 0o7777).then_some(mode)
 }
 
 /// Digits and nothing else.
@@ -207,15 +224,19 @@ mod tests {
             entry_type: Some(EntryType::File),
             modified_seconds: Some(3),
             size_bytes: Some(2),
+            read_only: Some(false),
             optional: true,
             ..Keywords::default()
         };
         assert_eq!(keywords, found);
+        assert_eq!(taken(&["mode=0444"]).read_only, Some(true));
+        assert_eq!(taken(&["mode=0577"]).read_only, Some(true));
+        assert_eq!(taken(&["mode=04200"]).read_only, Some(false));
     }
 
     #[test]
     fn what_was_said_can_be_forgotten() {
-        let words = ["type=file", "contents=a", "link=b", "time=1", "size=2", "optional"];
+        let words = ["type=file", "contents=a", "link=b", "time=1", "size=2", "mode=4", "optional"];
         let mut one_by_one = taken(&words);
         for word in words {
             one_by_one.forget(split(word.as_bytes()).0);
@@ -264,6 +285,10 @@ mod tests {
                 "time=yesterday",
                 "time=yesterday is no time: it is whole seconds since 1970, and nanoseconds after a dot",
             ),
+            ("mode=u+w", "mode=u+w is no mode: it is an octal number"),
+            ("mode=10000", "mode=10000 is no mode: it is an octal number"),
+            ("mode=+644", "mode=+644 is no mode: it is an octal number"),
+            ("mode=889", "mode=889 is no mode: it is an octal number"),
             ("optional=yes", "optional=yes is no optional: it takes no value"),
             (
                 r"contents=a\q",

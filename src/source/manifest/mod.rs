@@ -13,7 +13,6 @@ mod fault;
 mod keywords;
 mod syntax;
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -27,7 +26,7 @@ use super::entries::{kind_of, readable};
 use super::growing::{Found, Landing, Spot};
 use super::refusal::RefusalKind;
 use super::seen::Seen;
-use super::tree::{Identity, ManifestLine, NodeId, Origin, os_name};
+use super::tree::{Identity, ManifestLine, NamedContent, NodeId, Origin, os_name};
 use super::walk::Walk;
 use super::{LinkPolicy, Stopped};
 use crate::event::NoticeKind;
@@ -52,9 +51,7 @@ struct Manifest {
 /// A file or directory that an entry names.
 struct Content {
     seen: Seen,
-    /// The directory that it is in, without links in its path.
-    folder: Arc<Path>,
-    name: Box<OsStr>,
+    place: NamedContent,
 }
 
 /// Opens the file at `path` if it is a manifest: by its first bytes, or by its name.
@@ -77,6 +74,9 @@ impl Walk<'_> {
         self.tree.expect_meetings();
         let mut manifest =
             Manifest { path: path.into(), identity, last_parent: None, last_folder: None };
+        if self.sources.note_walked {
+            self.tree.walked.push(path.to_path_buf());
+        }
         let mut parser = Parser::new(reader);
         loop {
             if self.watch.must_stop() {
@@ -120,6 +120,9 @@ impl Walk<'_> {
 
     fn manifest_entry(&mut self, manifest: &mut Manifest, entry: &Entry) {
         let listed = manifest.line(entry.line).with_path(&entry.path);
+        if self.entry_is_excluded(entry, &listed) {
+            return;
+        }
         let special = match entry.entry_type {
             EntryType::File => return self.manifest_file(manifest, entry, &listed),
             EntryType::Directory => return self.manifest_directory(manifest, entry, &listed),
@@ -138,13 +141,24 @@ impl Walk<'_> {
         self.special(&listed, special);
     }
 
+    /// Whether the patterns leave out an entry, or a directory above it.
+    fn entry_is_excluded(&mut self, entry: &Entry, listed: &Path) -> bool {
+        if self.sources.exclude.is_empty() {
+            return false;
+        }
+        let path = &entry.path;
+        let is_directory = entry.entry_type == EntryType::Directory;
+        let mut above = (0..path.len()).filter(|at| path[*at] == b'/');
+        above.any(|end| self.is_excluded(listed, Path::new(os_name(&path[..end])), true))
+            || self.is_excluded(listed, Path::new(os_name(path)), is_directory)
+    }
+
     fn manifest_file(&mut self, manifest: &mut Manifest, entry: &Entry, listed: &Path) {
-        let path = os_name(entry.keywords.contents.as_deref().unwrap_or(&entry.path));
-        let Some(Content { seen, folder, name }) = self.content(manifest, entry, path, listed)
-        else {
+        let path = Path::new(os_name(entry.keywords.contents.as_deref().unwrap_or(&entry.path)));
+        let Some(Content { seen, place }) = self.content(manifest, entry, path, listed) else {
             return;
         };
-        let contents = || PathBuf::from(path);
+        let contents = || path.to_path_buf();
         if !seen.is_file() {
             let found = kind_of(seen.file_type);
             let kind = RefusalKind::ContentsNotFile { contents: contents(), found };
@@ -158,9 +172,8 @@ impl Walk<'_> {
             self.tree.refuse(listed, RefusalKind::ContentsSize { contents, said, found });
             return;
         }
-        let content = folder.join(&*name);
         if !seen.open_to_all
-            && let Err(error) = readable(&content)
+            && let Err(error) = readable(path)
         {
             self.refuse_contents(listed, contents(), error);
             return;
@@ -172,25 +185,28 @@ impl Walk<'_> {
         let Some(parent) = self.manifest_parent(manifest, entry.line, above, identity) else {
             return;
         };
-        let content_at = Some((folder, name));
-        let origin =
-            self.tree.add_origin(Origin::Listed { line, modified_seconds, content: content_at });
+        let content = Some(place);
+        let origin = self.tree.add_origin(Origin::Listed { line, modified_seconds, content });
         let spot = Spot { parent, name: own_name, origin };
-        self.regular_file(listed, &content, spot, &seen, false);
+        let read_only = entry.keywords.read_only.unwrap_or(seen.read_only);
+        self.regular_file(listed, path, spot, &Seen { read_only, ..seen }, false);
     }
 
     fn manifest_directory(&mut self, manifest: &mut Manifest, entry: &Entry, listed: &Path) {
         let mut from = manifest.identity;
         if let Some(contents) = &entry.keywords.contents {
-            let contents = os_name(contents);
+            let contents = Path::new(os_name(contents));
             let Some(Content { seen, .. }) = self.content(manifest, entry, contents, listed) else {
                 return;
             };
             if !seen.is_directory() {
-                let (contents, found) = (PathBuf::from(contents), kind_of(seen.file_type));
+                let (contents, found) = (contents.to_path_buf(), kind_of(seen.file_type));
                 let kind = RefusalKind::ContentsNotDirectory { contents, found };
                 self.tree.refuse(listed, kind);
                 return;
+            }
+            if self.sources.note_walked {
+                self.tree.walked.push(contents.to_path_buf());
             }
             from = seen.identity;
         }
@@ -263,14 +279,13 @@ impl Walk<'_> {
         &mut self,
         manifest: &mut Manifest,
         entry: &Entry,
-        path: &OsStr,
+        path: &Path,
         listed: &Path,
     ) -> Option<Content> {
-        match manifest.look_at(Path::new(path)) {
+        match manifest.look_at(path) {
             Ok(content) => Some(content),
             Err(error) if entry.keywords.optional && is_missing(&error) => {
-                let text =
-                    format!("optional, and left out: there is no {}", printable::os_str(path));
+                let text = format!("optional, and left out: there is no {}", printable::path(path));
                 self.notice(NoticeKind::OptionalLeftOut, listed, &text);
                 None
             }
@@ -294,16 +309,18 @@ impl Manifest {
     /// What is at `path`, by way of any links.
     fn look_at(&mut self, path: &Path) -> io::Result<Content> {
         let found = fs::symlink_metadata(path)?;
-        let is_plain = !found.is_symlink();
-        if let (true, Some(folder), Some(name)) = (is_plain, path.parent(), path.file_name()) {
+        let folder = path.parent().filter(|_| path.file_name().is_some() && !found.is_symlink());
+        if let Some(folder) = folder {
             let folder = self.folder(folder)?;
-            return Ok(Content { seen: Seen::from(&found), folder, name: name.into() });
+            let place = NamedContent { path: path.into(), folder, name: None };
+            return Ok(Content { seen: Seen::from(&found), place });
         }
-        let (found, path) = (fs::metadata(path)?, fs::canonicalize(path)?);
+        let (found, real) = (fs::metadata(path)?, fs::canonicalize(path)?);
         // Only the root directory has neither.
-        let folder = path.parent().unwrap_or(&path).into();
-        let name = path.file_name().unwrap_or_default().into();
-        Ok(Content { seen: Seen::from(&found), folder, name })
+        let folder = real.parent().unwrap_or(&real).into();
+        let name = real.file_name().map(Into::into);
+        let place = NamedContent { path: path.into(), folder, name };
+        Ok(Content { seen: Seen::from(&found), place })
     }
 
     /// A directory by a path without links.
