@@ -203,7 +203,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn notice(&mut self, kind: NoticeKind, path: &Path, text: &str) {
-        self.tree.notices.push(Notice::at(path, kind, text));
+        self.tree.note(Notice::at(path, kind, text));
     }
 }
 

@@ -52,9 +52,9 @@ pub(super) struct GrowingTree {
     refusals: Vec<Refusal>,
     /// Where something was refused: what several links lead to is told once.
     refused: HashSet<PathBuf>,
-    /// The line of a manifest that is being taken, for refusals.
+    /// The line of a manifest that is being taken, for refusals and notices.
     pub(super) at_line: Option<ManifestLine>,
-    pub(super) notices: Vec<Notice>,
+    notices: Vec<(Option<ManifestLine>, Notice)>,
     pub(super) walked: Vec<PathBuf>,
 }
 
@@ -200,6 +200,10 @@ impl GrowingTree {
         Landing::Refused
     }
 
+    pub(super) fn note(&mut self, notice: Notice) {
+        self.notices.push((self.at_line.clone(), notice));
+    }
+
     fn push(&mut self, spot: Spot<'_>, found: Found) -> Option<NodeId> {
         let id =
             NodeId::from_index(u32::try_from(self.nodes.len()).ok().filter(|n| *n < u32::MAX)?);
@@ -250,16 +254,24 @@ impl GrowingTree {
             sorted[directory.index()].kind = NodeKind::Directory { first_child, child_count };
         }
         self.refusals.sort_by(|one, other| one.place().cmp(&other.place()));
-        self.notices.sort_by(|one, other| one.text.cmp(&other.text));
+        self.notices.sort_by(|one, other| order(one).cmp(&order(other)));
         Tree {
             nodes: sorted,
             names: self.names,
             origins: self.origins,
             directories,
             refusals: self.refusals,
-            notices: self.notices,
+            notices: self.notices.into_iter().map(|(_, notice)| notice).collect(),
             walked: self.walked,
         }
+    }
+}
+
+/// What notices are sorted by: their texts, and in a manifest its lines.
+fn order((line, notice): &(Option<ManifestLine>, Notice)) -> (&[u8], u32, &str) {
+    match line {
+        Some(at) => (at.manifest.as_os_str().as_encoded_bytes(), at.line, &notice.text),
+        None => (notice.text.as_bytes(), 0, &notice.text),
     }
 }
 

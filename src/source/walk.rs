@@ -75,10 +75,10 @@ impl<'a> Walk<'a> {
     /// What was walked, not sorted yet.
     pub(super) fn into_tree(mut self) -> GrowingTree {
         let exclude = &self.sources.exclude;
-        let unused = (0..exclude.len()).filter(|number| !self.patterns_used.contains(number));
-        let text = |number| format!("{}: matched nothing", exclude.told_as(number));
-        let notices = unused.map(|number| Notice::new(NoticeKind::PatternUnused, text(number)));
-        self.tree.notices.extend(notices);
+        for number in (0..exclude.len()).filter(|number| !self.patterns_used.contains(number)) {
+            let text = format!("{}: matched nothing", exclude.told_as(number));
+            self.tree.note(Notice::new(NoticeKind::PatternUnused, text));
+        }
         self.tree
     }
 

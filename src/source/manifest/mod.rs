@@ -97,7 +97,9 @@ impl Walk<'_> {
                     self.manifest_entry(&mut manifest, &entry);
                 }
                 Said::Unused { line, keyword, is_digest } => {
-                    let at = manifest.line(line).with_path(b"");
+                    let line = manifest.line(line);
+                    let at = line.with_path(b"");
+                    self.tree.at_line = Some(line);
                     let keyword = printable::bytes(&keyword);
                     if is_digest {
                         let text = format!("{keyword} is not compared with the file");

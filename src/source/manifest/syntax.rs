@@ -265,6 +265,8 @@ impl Folder {
         match name {
             b"" => return Err(ManifestFault::NoName),
             b".." => return Err(ManifestFault::UpInPath(name.to_vec())),
+            // Where it is nobody knows, so that it cannot be too long.
+            _ if self.lost => {}
             name if self.left => return Err(ManifestFault::Placeless(name.to_vec())),
             b"." => {}
             name => join(&mut path, name)?,
