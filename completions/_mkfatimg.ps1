@@ -21,7 +21,7 @@ Register-ArgumentCompleter -Native -CommandName 'mkfatimg' -ScriptBlock {
 
     $completions = @(switch ($command) {
         'mkfatimg' {
-            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Directory whose contents go in, or a file with a place for it')
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Directory whose contents go in, a file with a place for it, or an mtree manifest')
             [CompletionResult]::new('--exclude', '--exclude', [CompletionResultType]::ParameterName, 'Leave out what matches at its path in the image; repeat it for more')
             [CompletionResult]::new('--exclude-from', '--exclude-from', [CompletionResultType]::ParameterName, 'Leave out what matches a pattern of a file, one a line; - for standard input')
             [CompletionResult]::new('--symlinks', '--symlinks', [CompletionResultType]::ParameterName, 'What to do with symbolic links')

@@ -18,7 +18,7 @@ set edit:completion:arg-completer[mkfatimg] = {|@words|
     }
     var completions = [
         &'mkfatimg'= {
-            cand --from 'Directory whose contents go in, or a file with a place for it'
+            cand --from 'Directory whose contents go in, a file with a place for it, or an mtree manifest'
             cand --exclude 'Leave out what matches at its path in the image; repeat it for more'
             cand --exclude-from 'Leave out what matches a pattern of a file, one a line; - for standard input'
             cand --symlinks 'What to do with symbolic links'

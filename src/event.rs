@@ -68,6 +68,12 @@ named! {
         OutputLeftOut = "output-left-out",
         /// A later source's file took the place of an earlier one's, as asked.
         FileReplaced = "file-replaced",
+        /// An optional entry of a manifest was left out, since its contents are not there.
+        OptionalLeftOut = "optional-left-out",
+        /// A manifest gives a digest, which is not compared.
+        DigestUnchecked = "digest-unchecked",
+        /// A manifest has a keyword that is not known.
+        KeywordUnknown = "keyword-unknown",
         /// A link stands for a file that lies beside it under a name that FAT takes for the same.
         LinkFolded = "link-folded",
         /// A name was changed as asked.
@@ -118,6 +124,10 @@ named! {
         Unreadable = "unreadable",
         /// A file was given as a source without a place in the image.
         FileWithoutDestination = "file-without-destination",
+        /// A line of a manifest that cannot be understood.
+        ManifestIllegal = "manifest-illegal",
+        /// What a manifest names is of another kind or size than it says.
+        ContentsUnexpected = "contents-unexpected",
         /// A source is the output as well.
         SourceIsOutput = "source-is-output",
         /// Something changed, vanished or was replaced while it was walked or read.
@@ -216,6 +226,9 @@ impl NoticeKind {
             Self::PatternUnused => "patterns that matched nothing",
             Self::OutputLeftOut => "outputs of this build left out",
             Self::FileReplaced => "files replaced by those of a later source",
+            Self::OptionalLeftOut => "optional entries of a manifest left out",
+            Self::DigestUnchecked => "kinds of digests in a manifest not compared",
+            Self::KeywordUnknown => "keywords of a manifest not known",
             Self::LinkFolded => "links folded into the file of the same name",
             Self::NameReplaced => "names changed to what FAT can hold",
             Self::NameSkipped => "entries left out for their names",

@@ -695,7 +695,8 @@ fn a_single_file_needs_a_destination() {
     scene.source.file("file", "x");
     scene.refused_from(
         &["--from", "src/file"],
-        &["src/file: is a file, not a directory; say where it goes: --from src/file:/file"],
+        &["src/file: is a file, not a directory; say where it goes: --from src/file:/file; a manifest begins with \
+           #mtree or is named *.mtree"],
     );
 }
 

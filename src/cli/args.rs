@@ -29,10 +29,13 @@ pub(crate) struct Args {
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath, required_unless_present = "dry_run")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Directory whose contents go in, or a file with a place for it
+    /// Directory whose contents go in, a file with a place for it, or an mtree manifest
     ///
     /// Repeat it to lay one source over another. SRC:/DEST puts the contents of SRC into the
-    /// directory /DEST of the image; a file goes to the path /DEST, or into the directory /DEST/.
+    /// directory /DEST of the image; a file goes to the path /DEST, or into the directory /DEST/. A
+    /// file without a place is a manifest if its first line begins with #mtree or its name ends in
+    /// .mtree: each of its lines names a path in the image and what lies there, as in
+    /// "./boot/vmlinuz type=file contents=out/vmlinuz"; contents are found from the working directory.
     #[arg(
         long,
         value_name = "SRC[:/DEST]",

@@ -275,7 +275,7 @@ impl Plan {
 fn stamps(tree: &Tree, times: &Times) -> Vec<Placed> {
     let placed = |id| Placed {
         name: None,
-        stamp: times::stamp(&tree.node(id).identity, times).stored,
+        stamp: times::stamp(tree.modified(id), times).stored,
         attributes: Attributes::default(),
         first_cluster: 0,
         records: 0,

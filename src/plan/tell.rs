@@ -15,7 +15,7 @@ pub(super) fn clamped_times(
     notices: &mut Vec<Notice>,
 ) {
     for (id, place) in tree.ids().zip(placed).skip(1).filter(|(_, place)| !place.left_out) {
-        if times::stamp(&tree.node(id).identity, times).clamped {
+        if times::stamp(tree.modified(id), times).clamped {
             let path = tree.listed_path(id);
             let fact = format_args!("time moved to {}", place.stamp.year());
             notices.push(Notice::at(&path, NoticeKind::TimeClamped, fact));

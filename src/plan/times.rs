@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::request::Times;
 use crate::fat::time::{CivilTime, DosTime};
-use crate::source::tree::Identity;
+use crate::source::tree::Modified;
 
 /// A stamp, and whether the time lay outside what FAT can store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,13 +13,13 @@ pub(super) struct Stamp {
     pub(super) clamped: bool,
 }
 
-/// The stamp of a node that was last changed at the time in `identity`.
-pub(super) fn stamp(identity: &Identity, times: &Times) -> Stamp {
+/// The stamp of a node that was last changed at `modified`.
+pub(super) fn stamp(modified: Modified, times: &Times) -> Stamp {
     let found = || {
-        let nanoseconds = i32::try_from(identity.modified_nanoseconds).unwrap_or(0);
+        let nanoseconds = i32::try_from(modified.nanoseconds).unwrap_or(0);
         // Hosts can store times that lie beyond the calendar's ends.
-        let end = if identity.modified_seconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
-        Timestamp::new(identity.modified_seconds, nanoseconds).unwrap_or(end)
+        let end = if modified.seconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
+        Timestamp::new(modified.seconds, nanoseconds).unwrap_or(end)
     };
     let time = times.fixed.unwrap_or_else(found);
     let time = times.ceiling.map_or(time, |ceiling| time.min(ceiling));
@@ -43,35 +43,28 @@ mod tests {
 
     use super::*;
 
-    fn at(seconds: i64) -> Identity {
-        Identity {
-            modified_seconds: seconds,
-            modified_nanoseconds: 999_999_999,
-            ..Identity::default()
-        }
+    fn at(seconds: i64) -> Modified {
+        Modified { seconds, nanoseconds: 999_999_999 }
     }
 
     #[test]
     fn times_round_down_and_go_no_later_than_the_ceiling() {
         let times = Times::default();
         // 2020-09-13 12:26:41 UTC
-        let stored = stamp(&at(1_600_000_001), &times).stored;
+        let stored = stamp(at(1_600_000_001), &times).stored;
         assert_eq!(stored, DosTime { date: 0x512D, time: 0x6354 });
         let capped = Times { ceiling: Timestamp::from_second(1_600_000_000).ok(), ..times };
         assert_eq!(
-            stamp(&at(1_700_000_000), &capped).stored,
+            stamp(at(1_700_000_000), &capped).stored,
             DosTime { date: 0x512D, time: 0x6354 }
         );
-        assert_eq!(stamp(&at(1_500_000_000), &capped).stored.year(), 2017);
+        assert_eq!(stamp(at(1_500_000_000), &capped).stored.year(), 2017);
     }
 
     #[test]
     fn a_zone_moves_the_civil_time() {
         let times = Times { zone: TimeZone::fixed(offset(2)), ..Times::default() };
-        assert_eq!(
-            stamp(&at(1_600_000_000), &times).stored,
-            DosTime { date: 0x512D, time: 0x7354 }
-        );
+        assert_eq!(stamp(at(1_600_000_000), &times).stored, DosTime { date: 0x512D, time: 0x7354 });
     }
 
     #[test]
@@ -83,9 +76,9 @@ mod tests {
             (i64::MAX, DosTime::LATEST),
             (i64::MIN, DosTime::EARLIEST),
         ] {
-            assert_eq!(stamp(&at(seconds), &Times::default()), Stamp { stored, clamped: true });
+            assert_eq!(stamp(at(seconds), &Times::default()), Stamp { stored, clamped: true });
         }
         let first = Stamp { stored: DosTime::EARLIEST, clamped: false };
-        assert_eq!(stamp(&at(315_532_800), &Times::default()), first);
+        assert_eq!(stamp(at(315_532_800), &Times::default()), first);
     }
 }

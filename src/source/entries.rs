@@ -141,7 +141,7 @@ impl Walk<'_> {
         self.regular_file(&listed, &content, spot, seen, through_link);
     }
 
-    fn regular_file(
+    pub(super) fn regular_file(
         &mut self,
         path: &Path,
         content: &Path,
@@ -172,13 +172,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn special(&mut self, path: &Path, file_type: FileType) {
-        let what = match file_type {
-            FileType::Fifo => "FIFO",
-            FileType::Socket => "socket",
-            FileType::CharacterDevice => "character device",
-            FileType::BlockDevice => "block device",
-            _ => "thing of a kind that is not known",
-        };
+        let what = kind_of(file_type);
         if self.sources.skip_special {
             self.notice(NoticeKind::SpecialFileSkipped, path, &format!("{what} left out"));
         } else {
@@ -209,11 +203,24 @@ impl Walk<'_> {
     }
 
     pub(super) fn notice(&mut self, kind: NoticeKind, path: &Path, text: &str) {
-        self.tree.notices.push(Notice::at(path, kind, text));
+        self.tree.note(Notice::at(path, kind, text));
+    }
+}
+
+/// In words.
+pub(super) fn kind_of(file_type: FileType) -> &'static str {
+    match file_type {
+        FileType::RegularFile => "file",
+        FileType::Directory => "directory",
+        FileType::Fifo => "FIFO",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice => "character device",
+        FileType::BlockDevice => "block device",
+        _ => "thing of a kind that is not known",
     }
 }
 
 /// Fails where opening the file would.
-fn readable(path: &Path) -> io::Result<()> {
+pub(super) fn readable(path: &Path) -> io::Result<()> {
     accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).map_err(io::Error::from)
 }

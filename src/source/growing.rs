@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::refusal::{Refusal, RefusalKind};
 use super::tree::{
-    Identity, Node, NodeId, NodeKind, Origin, Tree, listed_path_in, name_in, os_name,
+    Identity, ManifestLine, Node, NodeId, NodeKind, Origin, Tree, listed_path_in, name_in, os_name,
 };
 use crate::event::Notice;
 
@@ -52,7 +52,9 @@ pub(super) struct GrowingTree {
     refusals: Vec<Refusal>,
     /// Where something was refused: what several links lead to is told once.
     refused: HashSet<PathBuf>,
-    pub(super) notices: Vec<Notice>,
+    /// The line of a manifest that is being taken, for refusals and notices.
+    pub(super) at_line: Option<ManifestLine>,
+    notices: Vec<(Option<ManifestLine>, Notice)>,
     pub(super) walked: Vec<PathBuf>,
 }
 
@@ -76,6 +78,7 @@ impl GrowingTree {
             places: None,
             refusals: Vec::new(),
             refused: HashSet::new(),
+            at_line: None,
             notices: Vec::new(),
             walked: Vec::new(),
         }
@@ -191,9 +194,14 @@ impl GrowingTree {
 
     pub(super) fn refuse(&mut self, path: &Path, kind: RefusalKind) -> Landing {
         if self.refused.insert(path.to_path_buf()) {
-            self.refusals.push(Refusal { path: path.to_path_buf(), kind });
+            let line = self.at_line.clone();
+            self.refusals.push(Refusal { path: path.to_path_buf(), line, kind });
         }
         Landing::Refused
+    }
+
+    pub(super) fn note(&mut self, notice: Notice) {
+        self.notices.push((self.at_line.clone(), notice));
     }
 
     fn push(&mut self, spot: Spot<'_>, found: Found) -> Option<NodeId> {
@@ -245,17 +253,25 @@ impl GrowingTree {
             waiting[first_waiting..].reverse();
             sorted[directory.index()].kind = NodeKind::Directory { first_child, child_count };
         }
-        self.refusals.sort_by(|one, other| one.path.cmp(&other.path));
-        self.notices.sort_by(|one, other| one.text.cmp(&other.text));
+        self.refusals.sort_by(|one, other| one.place().cmp(&other.place()));
+        self.notices.sort_by(|one, other| order(one).cmp(&order(other)));
         Tree {
             nodes: sorted,
             names: self.names,
             origins: self.origins,
             directories,
             refusals: self.refusals,
-            notices: self.notices,
+            notices: self.notices.into_iter().map(|(_, notice)| notice).collect(),
             walked: self.walked,
         }
+    }
+}
+
+/// What notices are sorted by: their texts, and in a manifest its lines.
+fn order((line, notice): &(Option<ManifestLine>, Notice)) -> (&[u8], u32, &str) {
+    match line {
+        Some(at) => (at.manifest.as_os_str().as_encoded_bytes(), at.line, &notice.text),
+        None => (notice.text.as_bytes(), 0, &notice.text),
     }
 }
 

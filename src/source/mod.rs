@@ -9,6 +9,7 @@
 //! | `listing` | one directory: names, and what the host says of each |
 //! | `seen` | what the host says of an entry, in the figures that a tree needs |
 //! | `entries` | what each entry is, by the policies |
+//! | `manifest` | the entries that a list of files brings |
 //! | `link` | where a symbolic link leads |
 //! | `beneath` | directories of a source, reached without following a link |
 //! | [`content`] | the bytes of a file, and whether they are still those that were scanned |
@@ -21,6 +22,7 @@ mod entries;
 mod growing;
 mod link;
 mod listing;
+mod manifest;
 pub mod refusal;
 mod seen;
 pub mod tree;
@@ -29,6 +31,7 @@ mod walk;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use manifest::ManifestFault;
 pub use refusal::{Refusal, RefusalKind};
 pub use tree::{Node, NodeId, NodeKind, Tree};
 
@@ -63,9 +66,10 @@ pub struct Sources {
 /// One source and where it goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// A directory, whose contents go in, or a file.
+    /// A directory, whose contents go in, a file, or a manifest: a list of files and directories.
     pub path: PathBuf,
-    /// Names from the image's root to where it goes. A file needs one at least, its own.
+    /// Names from the image's root to where it goes. A file needs one at least, its own; without any it
+    /// is taken for a manifest.
     pub destination: Vec<OsString>,
 }
 

@@ -1,10 +1,12 @@
 //! What in a source stops a build, in words for the person who called it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::manifest::ManifestFault;
+use super::tree::ManifestLine;
 use crate::event::ProblemKind;
 use crate::printable;
 
@@ -14,8 +16,20 @@ use crate::printable;
 pub struct Refusal {
     /// Where it was met.
     pub path: PathBuf,
+    /// The line of a manifest that is at fault, or that names it; it is in `path` too.
+    pub line: Option<ManifestLine>,
     /// Why it cannot go in.
     pub kind: RefusalKind,
+}
+
+impl Refusal {
+    /// What refusals are sorted by: paths, and in a manifest its lines.
+    pub(super) fn place(&self) -> (&Path, u32) {
+        match &self.line {
+            Some(at) => (&at.manifest, at.line),
+            None => (&self.path, 0),
+        }
+    }
 }
 
 /// Why an entry cannot go in.
@@ -25,9 +39,56 @@ pub enum RefusalKind {
     #[error("cannot be read: {}", printable::error(.0))]
     Unreadable(io::Error),
     /// A file was given as a source without a place to go.
-    #[error("is a file, not a directory; say where it goes: --from {}:/{}",
-        printable::path(.0), .0.file_name().map(printable::os_str).unwrap_or_default())]
+    #[error(
+        "is a file, not a directory; say where it goes: --from {}:/{}; a manifest begins with #mtree or is named *.mtree",
+        printable::path(.0), .0.file_name().map(printable::os_str).unwrap_or_default()
+    )]
     FileWithoutDestination(PathBuf),
+    /// A line of a manifest that cannot be understood.
+    #[error(transparent)]
+    Manifest(ManifestFault),
+    /// What a manifest names is not there, or may not be read.
+    #[error("contents {}: {}", printable::path(contents), printable::error(error))]
+    ContentsUnreadable {
+        /// As the manifest has it.
+        contents: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A file of a manifest has something else as its contents.
+    #[error("contents {}: is a {found}, not a file", printable::path(contents))]
+    ContentsNotFile {
+        /// As the manifest has it.
+        contents: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
+    /// A directory of a manifest has something else to take its time from.
+    #[error("contents {}: is a {found}, not a directory", printable::path(contents))]
+    ContentsNotDirectory {
+        /// As the manifest has it.
+        contents: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
+    /// A file has another size than its manifest says.
+    #[error(
+        "contents {}: is {found} bytes long, not {said} as size= says",
+        printable::path(contents)
+    )]
+    ContentsSize {
+        /// As the manifest has it.
+        contents: PathBuf,
+        /// Bytes by the manifest.
+        said: u64,
+        /// Bytes of the file.
+        found: u64,
+    },
+    /// A symbolic link in a manifest.
+    #[error(
+        "is a symbolic link, which FAT cannot hold; list what it leads to with type=file and contents=, or leave links out with --symlinks skip"
+    )]
+    ListedLink,
     /// A file that is to be stored in the image that replaces it.
     #[error("is a source and the output as well; name another file for the image")]
     IsOutput,
@@ -106,12 +167,16 @@ impl RefusalKind {
     /// What programs call it.
     pub fn problem_kind(&self) -> ProblemKind {
         match self {
-            Self::Unreadable(_) => ProblemKind::Unreadable,
+            Self::Unreadable(_) | Self::ContentsUnreadable { .. } => ProblemKind::Unreadable,
             Self::FileWithoutDestination(_) => ProblemKind::FileWithoutDestination,
+            Self::Manifest(_) => ProblemKind::ManifestIllegal,
+            Self::ContentsNotFile { .. }
+            | Self::ContentsNotDirectory { .. }
+            | Self::ContentsSize { .. } => ProblemKind::ContentsUnexpected,
             Self::IsOutput => ProblemKind::SourceIsOutput,
             Self::Replaced => ProblemKind::SourceChanged,
             Self::Special(_) => ProblemKind::SpecialFile,
-            Self::Link => ProblemKind::Link,
+            Self::Link | Self::ListedLink => ProblemKind::Link,
             Self::DanglingLink { .. } => ProblemKind::DanglingLink,
             Self::EscapingLink { .. } => ProblemKind::EscapingLink,
             Self::LinkLoop { .. } => ProblemKind::LinkLoop,

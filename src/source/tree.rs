@@ -136,6 +136,62 @@ pub(super) enum Origin {
     /// One node, met at `listed` and read at `content`: the end of a symbolic link, or a file
     /// given by name.
     Exactly { root: Arc<Path>, listed: PathBuf, content: PathBuf },
+    /// One node that a line of a manifest brought.
+    Listed {
+        line: ManifestLine,
+        /// When a file was changed, by the manifest: what is compared is the file's own time.
+        modified_seconds: Option<i64>,
+        /// Where a file's bytes are; a directory has none.
+        content: Option<NamedContent>,
+    },
+}
+
+/// A file as it was named, and where that leads.
+#[derive(Debug)]
+pub(super) struct NamedContent {
+    /// As it was named.
+    pub(super) path: Box<Path>,
+    /// The directory that it is in, by a path without links.
+    pub(super) folder: Arc<Path>,
+    /// Its name there, where the path's own is a link.
+    pub(super) name: Option<Box<OsStr>>,
+}
+
+impl NamedContent {
+    fn name(&self) -> Option<&OsStr> {
+        self.name.as_deref().or_else(|| self.path.file_name())
+    }
+}
+
+/// A line of a manifest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ManifestLine {
+    /// The manifest.
+    pub manifest: Arc<Path>,
+    /// Lines up to it, itself included.
+    pub line: u32,
+}
+
+impl ManifestLine {
+    /// For messages: where a path of the image is named, or the line itself where it is empty.
+    pub(super) fn with_path(&self, path: &[u8]) -> PathBuf {
+        let mut text = self.manifest.as_os_str().to_owned();
+        text.push(format!(":{}", self.line));
+        if !path.is_empty() {
+            text.push(": ");
+            text.push(os_name(path));
+        }
+        text.into()
+    }
+}
+
+/// When a file or directory was changed last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modified {
+    /// Seconds since 1970.
+    pub seconds: i64,
+    /// Nanoseconds of the second.
+    pub nanoseconds: u32,
 }
 
 /// Where the bytes of a node are.
@@ -158,7 +214,8 @@ pub struct Tree {
     pub refusals: Vec<Refusal>,
     /// What was left out as asked, sorted by path.
     pub notices: Vec<Notice>,
-    /// Every host directory whose entries decide what the tree holds, where that was asked for.
+    /// What decides what the tree holds, but for the files in it, where that was asked for: every host
+    /// directory that was listed or gave its time, and every manifest.
     pub walked: Vec<PathBuf>,
 }
 
@@ -215,15 +272,36 @@ impl Tree {
     pub fn content_path(&self, id: NodeId) -> PathBuf {
         match &self.origins[self.node(id).origin as usize] {
             Origin::Exactly { content, .. } => content.clone(),
+            Origin::Listed { content: Some(content), .. } => content.path.to_path_buf(),
             Origin::Under { base, .. } => self.path_under(base, id),
             Origin::Nowhere => self.path_under(Path::new("/"), id),
+            Origin::Listed { content: None, .. } => self.listed_path(id),
+        }
+    }
+
+    /// When the node was changed last, for what is stored: its own time, unless a manifest gives it
+    /// another.
+    pub fn modified(&self, id: NodeId) -> Modified {
+        let node = self.node(id);
+        match self.origins[node.origin as usize] {
+            Origin::Listed { modified_seconds: Some(seconds), .. } => {
+                Modified { seconds, nanoseconds: 0 }
+            }
+            _ => Modified {
+                seconds: node.identity.modified_seconds,
+                nanoseconds: node.identity.modified_nanoseconds,
+            },
         }
     }
 
     /// Where the node is, for whoever opens it; `None` for a directory that lies nowhere.
     pub(super) fn location(&self, id: NodeId) -> Option<Location<'_>> {
         let (root, path) = match &self.origins[self.node(id).origin as usize] {
-            Origin::Nowhere => return None,
+            Origin::Nowhere | Origin::Listed { content: None, .. } => return None,
+            Origin::Listed { content: Some(content), .. } => {
+                let (root, name) = (&content.folder, content.name()?.to_owned());
+                return Some(Location { root, folder: root.to_path_buf(), name });
+            }
             Origin::Under { root, base } => (root, self.path_under(base, id)),
             Origin::Exactly { root, content, .. } => (root, content.clone()),
         };
@@ -255,6 +333,7 @@ pub(super) fn listed_path_in(
 ) -> PathBuf {
     match &origins[nodes[id.index()].origin as usize] {
         Origin::Exactly { listed, .. } => listed.clone(),
+        Origin::Listed { line, .. } => line.with_path(&image_path(nodes, names, id)),
         Origin::Under { base, .. } => path_under(nodes, names, base, id),
         Origin::Nowhere => path_under(nodes, names, Path::new("/"), id),
     }
@@ -271,6 +350,18 @@ fn path_under(nodes: &[Node], names: &[u8], base: &Path, id: NodeId) -> PathBuf 
     let mut path = base.to_path_buf();
     path.extend(on_the_way.into_iter().rev().map(os_name));
     path
+}
+
+/// Names from the root to the node, with slashes between them.
+fn image_path(nodes: &[Node], names: &[u8], id: NodeId) -> Vec<u8> {
+    let mut on_the_way = Vec::new();
+    let mut at = id;
+    while at != NodeId::ROOT {
+        on_the_way.push(name_in(names, &nodes[at.index()]));
+        at = nodes[at.index()].parent;
+    }
+    on_the_way.reverse();
+    on_the_way.join(&b'/')
 }
 
 pub(super) fn name_in<'a>(names: &'a [u8], node: &Node) -> &'a [u8] {

@@ -16,6 +16,7 @@ use super::ahead::{Ahead, Delivered, Ticket};
 use super::beneath::Root;
 use super::growing::{Found, GrowingTree, Landing, Spot};
 use super::listing::{Folder, Listed, Listing};
+use super::manifest;
 use super::refusal::RefusalKind;
 use super::seen::Seen;
 use super::tree::{Identity, NodeId, Origin, os_name};
@@ -24,7 +25,7 @@ use crate::event::{Notice, NoticeKind, Observer};
 
 pub(super) struct Walk<'a> {
     pub(super) sources: &'a Sources,
-    watch: &'a dyn Observer,
+    pub(super) watch: &'a dyn Observer,
     ahead: &'a Ahead<'a>,
     pub(super) tree: GrowingTree,
     /// Device and inode of the outputs of this build that exist already, and of links to them.
@@ -74,10 +75,10 @@ impl<'a> Walk<'a> {
     /// What was walked, not sorted yet.
     pub(super) fn into_tree(mut self) -> GrowingTree {
         let exclude = &self.sources.exclude;
-        let unused = (0..exclude.len()).filter(|number| !self.patterns_used.contains(number));
-        let text = |number| format!("{}: matched nothing", exclude.told_as(number));
-        let notices = unused.map(|number| Notice::new(NoticeKind::PatternUnused, text(number)));
-        self.tree.notices.extend(notices);
+        for number in (0..exclude.len()).filter(|number| !self.patterns_used.contains(number)) {
+            let text = format!("{}: matched nothing", exclude.told_as(number));
+            self.tree.note(Notice::new(NoticeKind::PatternUnused, text));
+        }
         self.tree
     }
 
@@ -113,7 +114,13 @@ impl<'a> Walk<'a> {
             return self.walk(Pending { node, folder });
         }
         let Some((name, directories)) = place.destination.split_last() else {
-            self.tree.refuse(path, RefusalKind::FileWithoutDestination(path.clone()));
+            let opened = if seen.is_file() { manifest::open(path) } else { Ok(None) };
+            let refusal = match opened {
+                Ok(Some(reader)) => return self.manifest(path, identity, reader),
+                Ok(None) => RefusalKind::FileWithoutDestination(path.clone()),
+                Err(error) => RefusalKind::Unreadable(error),
+            };
+            self.tree.refuse(path, refusal);
             return Ok(());
         };
         if let Some(parent) = self.destination(directories, identity, path) {
