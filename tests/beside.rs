@@ -154,6 +154,34 @@ fn the_map_leads_to_every_file() {
     }
 }
 
+/// The map is described to the last field, and nothing passes that is not.
+#[test]
+fn maps_are_as_their_schema_says() {
+    let scene = Scene::new();
+    let schema = support::schema::of("docs/map.schema.json");
+    let mut maps = Vec::new();
+    for arguments in [&[][..], &["--fat-type", "32", "--size", "80M", "--hidden-sectors", "63"]] {
+        scene.run(&[arguments, &["--map", "out.json", "out.img"]].concat());
+        maps.push(scene.json("out.json"));
+    }
+    let Some(verdicts) = support::schema::judged(&schema, &maps) else { return };
+    assert_eq!(verdicts, [[""; 0], [""; 0]]);
+    let mut wrong = Vec::new();
+    for (field, value) in [("unknown", json!(1)), ("image_bytes", json!("1")), ("schema", json!(2))]
+    {
+        let mut map = maps[0].clone();
+        map[field] = value;
+        wrong.push(map);
+    }
+    for field in ["path", "bytes", "at_byte", "at_disk_byte", "first_cluster", "clusters"] {
+        let mut map = maps[0].clone();
+        map["files"][1].as_object_mut().unwrap().remove(field);
+        wrong.push(map);
+    }
+    let verdicts = support::schema::judged(&schema, &wrong).unwrap();
+    assert!(verdicts.iter().all(|faults| faults.len() == 1), "{verdicts:#?}");
+}
+
 /// A block map as bmaptool wants it: figures, ranges and their digests, and its own.
 fn assert_block_map(bmap: &str, image: &[u8], free_from: usize) {
     let field = |name: &str| {

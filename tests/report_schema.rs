@@ -5,13 +5,12 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::PathBuf;
 use std::thread;
 
 use mkfatimg::Delivery;
@@ -21,58 +20,11 @@ use mkfatimg::sink::Output;
 use mkfatimg::verify::{self, Depth, VerifyError};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use support::{Ran, Tool, TreeBuilder, Workplace, make_fifo, request, set_time};
-
-/// Reads `[schema, documents]`, and tells for each document what is wrong with it. Of the branches of
-/// the schema it takes the one that the status names.
-const JUDGE: &str = r#"
-import json, sys
-from jsonschema import Draft202012Validator
-schema, documents = json.load(sys.stdin)
-Draft202012Validator.check_schema(schema)
-validator = Draft202012Validator(schema)
-def told(error):
-    branches = {}
-    for cause in error.context or []:
-        branches.setdefault(cause.relative_schema_path[0], []).append(cause)
-    meant = [b for b in branches.values() if all(list(c.relative_path) != ["status"] for c in b)]
-    for cause in meant[0] if meant else [error]:
-        yield "/".join(map(str, cause.absolute_path)) + ": " + cause.message[:300]
-json.dump([[t for e in validator.iter_errors(d) for t in told(e)] for d in documents], sys.stdout)
-"#;
+use support::schema::{judge, judged};
+use support::{Ran, TreeBuilder, Workplace, make_fifo, request, set_time};
 
 fn schema() -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/report.schema.json");
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
-}
-
-/// What is wrong with each of `documents`; `None` without a validator.
-fn judged(schema: &Value, documents: &[Value]) -> Option<Vec<Vec<String>>> {
-    let ran = judge(schema, documents)?;
-    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
-    Some(serde_json::from_str(&ran.stdout).unwrap())
-}
-
-fn judge(schema: &Value, documents: &[Value]) -> Option<Ran> {
-    let python = Tool::find("python3")?;
-    if python.run(["-c", "import jsonschema"]).status != Some(0) {
-        assert!(
-            std::env::var_os("MKFATIMG_REQUIRE_TOOLS").is_none(),
-            "python3-jsonschema is missing and MKFATIMG_REQUIRE_TOOLS is set"
-        );
-        eprintln!("SKIPPED a check: python3-jsonschema is not installed");
-        return None;
-    }
-    let mut command = python.command();
-    command.args(["-c", JUDGE]).stdin(Stdio::piped());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let text = serde_json::to_vec(&json!([schema, documents])).unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let writer = thread::spawn(move || stdin.write_all(&text));
-    let output = child.wait_with_output().unwrap();
-    // A judge that refuses the schema reads no further.
-    let _ = writer.join().unwrap();
-    Some(output.into())
+    support::schema::of("docs/report.schema.json")
 }
 
 fn assert_described(documents: &[Value]) {

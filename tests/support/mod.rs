@@ -6,6 +6,7 @@ pub mod damage;
 pub mod fsck;
 pub mod invariants;
 pub mod mounted;
+pub mod schema;
 
 use std::ffi::OsStr;
 use std::fs;
