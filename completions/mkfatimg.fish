@@ -1,4 +1,4 @@
-complete -c mkfatimg -l from -d 'Directory whose contents go in, or a file with a place for it' -r -F
+complete -c mkfatimg -l from -d 'Directory whose contents go in, a file with a place for it, or an mtree manifest' -r -F
 complete -c mkfatimg -l exclude -d 'Leave out what matches at its path in the image; repeat it for more' -r -f
 complete -c mkfatimg -l exclude-from -d 'Leave out what matches a pattern of a file, one a line; - for standard input' -r -F
 complete -c mkfatimg -l symlinks -d 'What to do with symbolic links' -r -f -a "follow\t'Store what they lead to inside the source; absolute links start there, as in a chroot'
