@@ -175,6 +175,8 @@ fn notices_of_every_kind_are_as_described() {
     let volume = scene.run("--from full --dry-run")["volume"].clone();
     let size = volume["bytes"].as_u64().unwrap() - volume["free_bytes"].as_u64().unwrap();
     scene.run(&format!("--from full --dry-run --size {size}"));
+    fs::write(scene.path("list.mtree"), "./a type=file optional md5=0 colour=red\n").unwrap();
+    scene.run("--from list.mtree --dry-run");
     assert_described(&scene.documents);
 
     let notices = || scene.documents.iter().flat_map(|found| found["notices"].as_array().unwrap());
@@ -187,6 +189,8 @@ fn notices_of_every_kind_are_as_described() {
         match notice["path"].as_str() {
             Some(path) => {
                 assert!(text.starts_with(&format!("{path}: ")), "{notice}");
+                // Of a manifest it is a line.
+                let path = path.split_once(":1").map_or(path, |(manifest, _)| manifest);
                 assert!(fs::symlink_metadata(scene.path(path)).is_ok(), "{notice}");
             }
             None => assert!(of_the_image.contains(&kind), "{notice}"),
@@ -257,6 +261,22 @@ fn refusals_of_sources_are_as_described() {
             assert_eq!(document["problems"][0]["path"], path, "{document:#}");
         }
     }
+    let text =
+        "./a:b type=dir\n./none type=file\n./c\n./d contents=src/file.txt size=1\n./e type=link\n";
+    fs::write(scene.path("list.mtree"), text).unwrap();
+    let found = scene.run("--from list.mtree --dry-run");
+    let faults: Vec<[&Value; 3]> = problems(std::slice::from_ref(found))
+        .map(|fault| [&fault["kind"], &fault["path"], &fault["line"]])
+        .collect();
+    let wanted = [
+        ("unreadable", "list.mtree", json!(2)),
+        ("manifest-illegal", "list.mtree", json!(3)),
+        ("contents-unexpected", "list.mtree", json!(4)),
+        ("link", "list.mtree", json!(5)),
+        ("name-illegal", "list.mtree:1: a:b", Value::Null),
+    ];
+    let wanted = wanted.map(|(kind, path, line)| [json!(kind), json!(path), line]);
+    assert_eq!(faults, wanted.each_ref().map(|fault| fault.each_ref()));
     let flags = texts(problems(&scene.documents), "flag");
     let all = ["--overlay", "--dangling skip", "--special skip", "--invalid-names replace"];
     assert_eq!(flags, all.into_iter().chain(["--clash rename"]).collect());

@@ -150,9 +150,11 @@ impl Problem {
         }
     }
 
-    /// The entry at fault; `None` where it is the image as a whole, or its root.
+    /// The entry at fault, or the manifest with a line at fault; `None` where it is the image as a
+    /// whole, or its root.
     pub fn path(&self) -> Option<&Path> {
         match self {
+            Self::Source(Refusal { line: Some(at), .. }) => Some(&at.manifest),
             Self::Source(Refusal { path, .. })
             | Self::Name { path, .. }
             | Self::NotUnicode(path)
@@ -161,6 +163,14 @@ impl Problem {
             | Self::FileTooLarge { path, .. } => Some(path),
             Self::DirectoryTooLarge { path, .. } => path.as_deref(),
             Self::Misfit(_) => None,
+        }
+    }
+
+    /// The line at fault of the manifest that [`Problem::path`] names, from 1 on.
+    pub fn line(&self) -> Option<u32> {
+        match self {
+            Self::Source(refusal) => refusal.line.as_ref().map(|at| at.line),
+            _ => None,
         }
     }
 

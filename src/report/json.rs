@@ -209,7 +209,7 @@ pub fn refusal(run: &Run, problems: &Problems) -> String {
         kind: problem.kind().id(),
         blame: problem.blame().id(),
         path: problem.path().map(printable::path),
-        line: None,
+        line: problem.line().map(u64::from),
         place: None,
         figures: problem.figures().into(),
         flag: problem.remedy().map(Remedy::flag),
