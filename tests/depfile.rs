@@ -131,6 +131,36 @@ fn ninja_knows_of_everything_that_is_read() {
     reads("ninja");
 }
 
+/// A manifest, what it names, and the coming of what it would take if it were there.
+fn reads_manifests(tool: &str) {
+    let Some(scene) = Scene::new(tool, "--from tree.mtree") else { return };
+    let manifest = "#mtree\n./a type=file contents=src/file.txt\n\
+        ./b type=file optional contents=later/deep/b\n./c type=file optional contents=src/none\n";
+    fs::write(scene.place.path("tree.mtree"), manifest).unwrap();
+    fs::create_dir(scene.place.path("later")).unwrap();
+    scene.is_stale("there is no image");
+    for path in ["tree.mtree", "src/file.txt"] {
+        scene.touch(path);
+        scene.is_stale(path);
+    }
+    scene.touch("src/folder/inner");
+    assert!(!scene.builds(), "built for a file that no line names");
+    scene.source.file("none", "");
+    scene.is_stale("an optional file came");
+    TreeBuilder::new(scene.place.path("later/deep")).file("b", "");
+    scene.is_stale("an optional file came with its folder");
+}
+
+#[test]
+fn make_knows_of_what_a_manifest_names() {
+    reads_manifests("make");
+}
+
+#[test]
+fn ninja_knows_of_what_a_manifest_names() {
+    reads_manifests("ninja");
+}
+
 /// Names with every printable character of ASCII, and some that are awkward as a whole.
 fn awkward_names() -> Vec<String> {
     let characters = (' '..='~').filter(|c| !c.is_ascii_alphanumeric() && *c != '/');

@@ -289,6 +289,12 @@ impl Walk<'_> {
             Err(error) if entry.keywords.optional && is_missing(&error) => {
                 let text = format!("optional, and left out: there is no {}", printable::path(path));
                 self.notice(NoticeKind::OptionalLeftOut, listed, &text);
+                if self.sources.note_walked {
+                    // Whose entries decide that it is not there.
+                    let there = path.ancestors().skip(1).find(|folder| folder.is_dir());
+                    let here = there.filter(|folder| !folder.as_os_str().is_empty());
+                    self.tree.walked.push(here.unwrap_or(Path::new(".")).to_path_buf());
+                }
                 None
             }
             Err(error) => {
