@@ -11,23 +11,22 @@ mod request;
 mod signals;
 mod size;
 mod slips;
+mod tell;
 mod terminal;
 mod values;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser};
 
 use crate::event::ProblemKind;
-use crate::plan::{Plan, Problems, Remedy};
-use crate::report::{Report, human, json};
+use crate::report::{Report, json};
 use crate::sink::{Output, OutputError, WriteError};
 use crate::verify::VerifyError;
-use crate::{Delivery, Error, Request, printable};
+use crate::{Delivery, Error, Request};
 use args::Args;
 use exit::ExitCode;
 use progress::Progress;
@@ -48,7 +47,7 @@ pub fn run() -> std::process::ExitCode {
         Ok(prepared) => build(&args, &prepared).into(),
         Err(error) => {
             let code = exit_code_of(&error);
-            tell_failures(&args, code, failures_of(&error, code));
+            tell::failures(&args, code, failures_of(&error, code));
             code.into()
         }
     }
@@ -64,7 +63,7 @@ fn mistyped(error: &clap::Error) -> std::process::ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let meant = slips::meant(&words, |path| Path::new(path).is_dir());
     if let Some(meant) = &meant {
-        complain(meant);
+        tell::complain(meant);
     }
     if words.iter().any(|word| word == "--json") {
         let text = error.to_string();
@@ -78,7 +77,7 @@ fn mistyped(error: &clap::Error) -> std::process::ExitCode {
         let run = json::Run { exit_status: code as u8, ..json::Run::default() };
         let (kind, blame) = (ProblemKind::Usage, code.blame());
         let failure = json::Failure { kind, blame, path: None, line: None, text };
-        print(&json::failure(&run, vec![failure]));
+        tell::print(&json::failure(&run, vec![failure]));
     }
     ExitCode::Usage.into()
 }
@@ -138,18 +137,12 @@ fn failures_of(error: &anyhow::Error, code: ExitCode) -> Vec<json::Failure> {
     vec![failure(kind, path, None, format!("{error:#}"))]
 }
 
-/// What a report for programs tells of the run.
-fn run_of(args: &Args, code: ExitCode) -> json::Run {
-    let sources = args.from.iter().map(|text| printable::os_str(text)).collect();
-    json::Run { sources, exit_status: code as u8 }
-}
-
 fn build(args: &Args, prepared: &Prepared) -> ExitCode {
     let progress = Progress::new(args.progress, args.quiet, &prepared.signals);
     let done = carry_out(args, prepared, &progress);
     progress.clear();
     match done {
-        Ok(report) => tell_success(args, &report),
+        Ok(report) => tell::success(args, &report),
         Err(error) => {
             let stopped = matches!(
                 error,
@@ -157,21 +150,21 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
             );
             if let (true, Some(signal)) = (stopped, prepared.signals.received()) {
                 let text = "interrupted; no image was written";
-                complain(text);
+                tell::complain(text);
                 if args.json {
                     let run = json::Run {
                         // As a shell tells it of a command that a signal ended.
                         exit_status: u8::try_from(128 + signal).unwrap_or(u8::MAX),
-                        ..run_of(args, ExitCode::System)
+                        ..tell::run_of(args, ExitCode::System)
                     };
                     let (kind, blame) = (ProblemKind::Stopped, ExitCode::System.blame());
                     let text = text.to_owned();
                     let failure = json::Failure { kind, blame, path: None, line: None, text };
-                    print(&json::failure(&run, vec![failure]));
+                    tell::print(&json::failure(&run, vec![failure]));
                 }
                 Signals::end_by(signal);
             }
-            tell_error(args, &error);
+            tell::error(args, &error);
             ExitCode::of(&error)
         }
     }
@@ -185,144 +178,9 @@ fn carry_out(args: &Args, prepared: &Prepared, progress: &Progress<'_>) -> Resul
         let notices = depfile.notices(&plan);
         plan.notices.extend(notices);
     }
-    tell_notices(args, &plan);
+    tell::notices(args, &plan);
     match delivery {
         Some(delivery) => delivery.carry_out(plan, progress),
         None => Ok(Report::planned(plan)),
-    }
-}
-
-fn tell_notices(args: &Args, plan: &Plan) {
-    if args.quiet {
-        return;
-    }
-    for line in human::notice_lines(&plan.notices, args.verbose) {
-        complain(&format!("note: {line}"));
-    }
-    if args.verbose {
-        complain(&format!("note: {}", human::NOT_STORED));
-    }
-}
-
-fn tell_success(args: &Args, report: &Report) -> ExitCode {
-    let told = if args.json {
-        print(&json::success(&run_of(args, ExitCode::Done), report))
-    } else if args.dry_run {
-        print(&match terminal::look() {
-            Some(look) => human::pictured(report, &look),
-            None => human::dry_run(report),
-        })
-    } else {
-        ExitCode::Done
-    };
-    if !args.quiet && !args.dry_run {
-        let mut error = io::stderr().lock();
-        // Nobody is left to be told that standard error is gone.
-        let _ = writeln!(error, "{}", human::summary(report));
-        if args.verbose {
-            if let Some(written) = &report.written {
-                let _ = write!(error, "{}", human::strategy(&written.writing.strategy));
-            }
-            let _ = write!(error, "\n{}", human::layout(report));
-        }
-    }
-    told
-}
-
-fn tell_error(args: &Args, error: &Error) {
-    match error {
-        Error::Refused(problems) => {
-            for problem in &problems.0 {
-                complain(&problem.to_string());
-            }
-            if let Some(line) = way_out(problems) {
-                complain(&line);
-            }
-            if args.json {
-                print(&json::refusal(&run_of(args, ExitCode::of(error)), problems));
-            }
-        }
-        Error::Verify(VerifyError::Differs(findings)) => {
-            for finding in findings.kept() {
-                complain(&format!("image check: {finding}"));
-            }
-            complain(&format!(
-                "{error}, as {} {}; it was thrown away: memory, storage or mkfatimg is at fault",
-                findings.count(),
-                if findings.count() == 1 { "finding tells" } else { "findings tell" },
-            ));
-            if args.json {
-                print(&json::wrong(&run_of(args, ExitCode::of(error)), findings));
-            }
-        }
-        Error::Write(cause) => {
-            tell_failed_build(args, error, cause.problem_kind(), cause.path());
-        }
-        Error::Verify(cause) => {
-            tell_failed_build(args, error, cause.problem_kind(), cause.path());
-        }
-    }
-}
-
-fn tell_failed_build(args: &Args, error: &Error, kind: ProblemKind, path: Option<String>) {
-    let code = ExitCode::of(error);
-    let (blame, text) = (code.blame(), error.to_string());
-    tell_failures(args, code, vec![json::Failure { kind, blame, path, line: None, text }]);
-}
-
-fn tell_failures(args: &Args, code: ExitCode, failures: Vec<json::Failure>) {
-    failures.iter().for_each(|failure| complain(&failure.text));
-    if args.json {
-        print(&json::failure(&run_of(args, code), failures));
-    }
-}
-
-/// After many lines, one that sums up, with the flags that let the build go on.
-fn way_out(problems: &Problems) -> Option<String> {
-    if problems.0.len() < 2 {
-        return None;
-    }
-    let mut remedies: BTreeMap<Remedy, usize> = BTreeMap::new();
-    for remedy in problems.0.iter().filter_map(crate::plan::Problem::remedy) {
-        *remedies.entry(remedy).or_default() += 1;
-    }
-    let counted: usize = remedies.values().sum();
-    let mut line = format!("no image was written: {} problems", problems.0.len());
-    if counted > 0 {
-        let subjects: Vec<String> = remedies
-            .iter()
-            .map(|(remedy, count)| format!("{count} {}", remedy.subject(*count)))
-            .collect();
-        let flags: Vec<&str> = remedies.keys().map(|remedy| remedy.flag()).collect();
-        let all = counted == problems.0.len();
-        line.push_str(&format!(
-            "{}{}; {}add {}",
-            if all { ": " } else { ", among them " },
-            subjects.join(", "),
-            if all { "to build all the same " } else { "for these " },
-            flags.join(" ")
-        ));
-    }
-    Some(line)
-}
-
-fn complain(line: &str) {
-    // Nobody is left to be told that standard error is gone.
-    let _ = writeln!(io::stderr(), "mkfatimg: {line}");
-}
-
-/// Reports go to standard output. A reader that has seen enough is no failure of the build, but a
-/// report that is lost otherwise is one.
-fn print(text: &str) -> ExitCode {
-    let mut stdout = io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            complain(&format!(
-                "standard output: the report cannot be written: {}",
-                printable::error(&error)
-            ));
-            ExitCode::System
-        }
-        _ => ExitCode::Done,
     }
 }
