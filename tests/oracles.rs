@@ -8,65 +8,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Mutex;
 
-use support::invariants;
-use support::{Expect, Ran, TREE_SECONDS, TempDir, TreeBuilder, build_with, scratch, set_time};
+use support::{Expect, Oracle, TREE_SECONDS, TempDir, TreeBuilder, build_with, scratch, set_time};
+use support::{invariants, oracle};
 
-const VARIABLE: &str = "MKFATIMG_ORACLES";
 const SERIAL: u32 = 0xCAFE_0042;
-
-/// What an oracle installs, and what it writes for others, is made by one test at a time.
-static PREPARING: Mutex<()> = Mutex::new(());
-
-/// A script that ends with 0 for images that it accepts, with 1 for others, and with 3 when it could
-/// not look.
-struct Oracle {
-    script: PathBuf,
-}
-
-impl Oracle {
-    /// `name` of the folder, with all that it needs; `None` is a skip that has been told.
-    fn find(name: &str) -> Option<Self> {
-        let Some(folder) = std::env::var_os(VARIABLE) else {
-            eprintln!("SKIPPED {name}: {VARIABLE} names no folder of oracles");
-            return None;
-        };
-        let script = Path::new(&folder).join(name);
-        assert!(script.is_file(), "{VARIABLE} names a folder without {}", script.display());
-        let oracle = Self { script };
-        let ran = oracle.prepare(["--setup"])?;
-        assert_eq!(ran.status, Some(0), "{name} --setup: {}", ran.stderr);
-        Some(oracle)
-    }
-
-    /// As [`Oracle::ask`], for what may install.
-    fn prepare<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(&self, arguments: I) -> Option<Ran> {
-        let _alone = PREPARING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        self.ask(arguments)
-    }
-
-    /// What the oracle says; `None` if it could not look.
-    fn ask<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(&self, arguments: I) -> Option<Ran> {
-        let mut command = Command::new(&self.script);
-        command.args(arguments).env_remove("SOURCE_DATE_EPOCH").stdin(Stdio::null());
-        let ran: Ran = command.output().unwrap().into();
-        if ran.status == Some(3) {
-            let name = self.script.display();
-            skip(&format!("{name} could not be run: {}{}", ran.stdout, ran.stderr));
-            return None;
-        }
-        Some(ran)
-    }
-}
-
-/// Tells that something is not judged, or fails where `MKFATIMG_REQUIRE_TOOLS` is set, as in CI.
-fn skip(what: &str) {
-    let required = std::env::var_os("MKFATIMG_REQUIRE_TOOLS").is_some();
-    assert!(!required, "{what}, and MKFATIMG_REQUIRE_TOOLS is set");
-    eprintln!("SKIPPED a check: {what}");
-}
 
 /// A kind of image.
 #[derive(Debug, Clone, Copy)]
@@ -254,7 +200,7 @@ fn assert_readers_accept(
     let (skipped, found): (Vec<&str>, Vec<&str>) =
         ran.stdout.lines().partition(|line| line.starts_with("skip "));
     for line in &skipped {
-        skip(&format!("{line} for {kind:?}"));
+        oracle::skip(&format!("{line} for {kind:?}"));
     }
     let is_skipped = |line: &&String| {
         let name = line.split(' ').nth(1).unwrap();

@@ -6,6 +6,8 @@ pub mod damage;
 pub mod fsck;
 pub mod invariants;
 pub mod mounted;
+pub mod oracle;
+pub mod printed;
 pub mod schema;
 
 use std::ffi::OsStr;
@@ -21,6 +23,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 pub use invariants::Expect;
 pub use mounted::Mounted;
+pub use oracle::Oracle;
 pub use tempfile::TempDir;
 
 /// 2024-02-29 12:00:00 UTC: the time of everything that [`TreeBuilder`] makes.
@@ -231,8 +234,12 @@ pub fn set_times(path: &Path, seconds: u64) {
 
 /// Sets the modification time of one file or directory.
 pub fn set_time(path: &Path, seconds: u64) {
-    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-    fs::File::open(path).unwrap().set_modified(time).unwrap();
+    fs::File::open(path).unwrap().set_modified(time(seconds)).unwrap();
+}
+
+/// A time of the host.
+pub fn time(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
 /// The smallest image of what lies under `root`, with every choice left open.

@@ -1,0 +1,643 @@
+//! The recipes: docs/recipes.md prints the files of tests/recipes, and each of them does what it says
+//! when it is run as it stands, in a folder of its own. Inputs that cannot be had here have small
+//! stand-ins: kernels, firmware of boards, FreeDOS, the services that run jobs, and nixpkgs.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use support::{
+    Expect, Oracle, Ran, TREE_SECONDS, TempDir, Tool, TreeBuilder, assert_sound, fsck, printed,
+    scratch, set_time, set_times,
+};
+
+const MIB: u64 = 1 << 20;
+
+fn recipe(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recipes").join(name)
+}
+
+/// A folder in which one recipe is followed, with `mkfatimg` found as an installed one is.
+struct Kitchen {
+    folder: TempDir,
+}
+
+impl Kitchen {
+    fn new() -> Self {
+        let kitchen = Self { folder: scratch() };
+        fs::create_dir_all(kitchen.path("home/.cargo/bin")).unwrap();
+        fs::create_dir(kitchen.path("work")).unwrap();
+        kitchen.install_mkfatimg(&kitchen.path("home/.cargo/bin/mkfatimg"));
+        kitchen
+    }
+
+    fn install_mkfatimg(&self, at: &Path) {
+        symlink(env!("CARGO_BIN_EXE_mkfatimg"), at).unwrap();
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The folder in which the recipe runs.
+    fn work(&self, name: &str) -> PathBuf {
+        self.path("work").join(name)
+    }
+
+    /// What the recipe takes, all of one time.
+    fn inputs(&self, files: &[(&str, &[u8])]) -> TreeBuilder {
+        let tree = TreeBuilder::new(self.path("work"));
+        for (path, contents) in files {
+            tree.file(path, contents);
+        }
+        tree.settle();
+        tree
+    }
+
+    /// `program`, found on the PATH of somebody who has installed mkfatimg.
+    fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        let path = std::env::var("PATH").unwrap();
+        let installed = self.path("home/.cargo/bin");
+        command.env("PATH", format!("{}:{path}:/usr/sbin:/sbin", installed.display()));
+        command.env("HOME", self.path("home")).env("LC_ALL", "C.UTF-8");
+        command.env_remove("SOURCE_DATE_EPOCH").env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
+        command.current_dir(self.path("work")).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the recipe `name`, which must work.
+    fn follow(&self, name: &str) -> Ran {
+        self.succeed(&mut self.command(recipe(name)))
+    }
+
+    fn succeed(&self, command: &mut Command) -> Ran {
+        let ran: Ran = command.output().unwrap().into();
+        assert_eq!(ran.status, Some(0), "{command:?}: {}{}", ran.stdout, ran.stderr);
+        ran
+    }
+}
+
+/// Whether all programs that a recipe needs are there.
+fn are_there(names: &[&str]) -> bool {
+    names.iter().all(|name| Tool::find(name).is_some())
+}
+
+/// `image`, or its part that mtools takes for one after `@@`, without a complaint of `fsck.fat`.
+fn assert_fsck_accepts(image: &Path) {
+    if let Some(tool) = Tool::find("fsck.fat") {
+        fsck::assert_accepts(&tool, image);
+    }
+}
+
+/// What mtools tells of `image`, which may end in `@@` and an offset.
+fn mtools(program: &str, image: &str, arguments: &[&str]) -> Option<String> {
+    let ran = Tool::find(program)?.run([&["-i", image], arguments].concat());
+    assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""), "{program} {arguments:?}");
+    Some(ran.stdout)
+}
+
+/// Every path in the volume, sorted; those of directories end in `/`.
+fn paths_in(image: &str) -> Option<Vec<String>> {
+    let listing = mtools("mdir", image, &["-/", "-a", "-b", "::"])?;
+    let mut paths: Vec<String> = listing.lines().map(|line| line.replace("::/", "")).collect();
+    paths.sort();
+    Some(paths)
+}
+
+fn assert_holds(image: &Path, paths: &[&str]) {
+    if let Some(found) = paths_in(image.to_str().unwrap()) {
+        assert_eq!(found, paths, "{}", image.display());
+    }
+}
+
+fn assert_content(image: &str, path: &str, content: &str) {
+    if let Some(found) = mtools("mtype", image, &[&format!("::{path}")]) {
+        assert_eq!(found, content, "{path} in {image}");
+    }
+}
+
+/// The letters of the attributes of a file.
+fn assert_attributes(image: &Path, path: &str, letters: &str) {
+    let image = image.to_str().unwrap();
+    if let Some(found) = mtools("mattrib", image, &["-X", &format!("::{path}")]) {
+        let found: String = found.split_whitespace().take(1).collect();
+        assert_eq!(found, letters, "{path} in {image}");
+    }
+}
+
+#[test]
+fn the_document_prints_the_recipes() {
+    printed::assert_prints_folder("docs/recipes.md", "tests/recipes");
+}
+
+#[test]
+fn scripts_can_be_run_by_their_names() {
+    for entry in fs::read_dir(recipe("")).unwrap() {
+        let path = entry.unwrap().path();
+        let is_script = path.extension().is_some_and(|extension| extension == "sh");
+        let mode = path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o111 != 0, is_script, "{}", path.display());
+    }
+}
+
+#[test]
+fn shellcheck_has_no_word_against_the_scripts() {
+    let Some(tool) = Tool::find("shellcheck") else { return };
+    let entries = fs::read_dir(recipe("")).unwrap().map(|entry| entry.unwrap().path());
+    let scripts = entries.filter(|path| path.extension().is_some_and(|end| end == "sh"));
+    let ran = tool.run(scripts);
+    assert_eq!((ran.status, ran.stdout.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn an_efi_system_partition_boots_from_its_disk() {
+    if !are_there(&["grub-mkstandalone", "sfdisk", "mdir"]) {
+        return;
+    }
+    let kitchen = Kitchen::new();
+    // What the firmware's judge waits for on the serial line.
+    let menu = "serial\nterminal_output serial\necho MKFATIMG-UEFI-OK\nhalt\n";
+    kitchen.inputs(&[
+        ("grub.cfg", menu.as_bytes()),
+        ("vmlinuz", b"stand-in for a kernel\n"),
+        ("initrd.img", b"stand-in for an initrd\n"),
+    ]);
+    kitchen.follow("esp.sh");
+    let paths = ["EFI/", "EFI/BOOT/", "EFI/BOOT/BOOTX64.EFI", "initrd.img", "vmlinuz"];
+    let (volume, disk) = (kitchen.work("esp.img"), kitchen.work("disk.img"));
+    assert_holds(&volume, &paths);
+    assert_fsck_accepts(&volume);
+    let expect = Expect {
+        offset: MIB,
+        hidden_sectors: Some(2048),
+        label: Some(Some("EFI".to_owned())),
+        ..Expect::default()
+    };
+    assert_sound(&disk, &expect);
+    assert_eq!(fs::metadata(&volume).unwrap().len(), 260 * MIB);
+    let table = kitchen.succeed(kitchen.command("sfdisk").args(["--json", "disk.img"]));
+    let table: Value = serde_json::from_str(&table.stdout).unwrap();
+    let partition = &table["partitiontable"]["partitions"][0];
+    assert_eq!(table["partitiontable"]["label"], "gpt");
+    assert_eq!(partition["type"], "C12A7328-F81F-11D2-BA4B-00A0C93EC93B");
+    assert_eq!((&partition["start"], &partition["size"]), (&2048.into(), &532_480.into()));
+
+    let Some(firmware) = Oracle::find("uefi-boot.sh") else { return };
+    if let Some(ran) = firmware.ask([&disk]) {
+        assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
+fn a_raspberry_pi_card_begins_with_its_boot_partition() {
+    if !are_there(&["sfdisk", "mdir"]) {
+        return;
+    }
+    let kitchen = Kitchen::new();
+    kitchen.inputs(&[
+        ("firmware/bootcode.bin", b"stand-in\n"),
+        ("firmware/start4.elf", b"stand-in\n"),
+        ("firmware/fixup4.dat", b"stand-in\n"),
+        ("firmware/bcm2711-rpi-4-b.dtb", b"stand-in\n"),
+        ("firmware/overlays/disable-bt.dtbo", b"stand-in\n"),
+        ("firmware/config.txt", b"as it comes\n"),
+        ("config/config.txt", b"arm_64bit=1\n"),
+        ("config/cmdline.txt", b"root=PARTUUID=4d4b4641-02\n"),
+        ("kernel8.img", b"stand-in\n"),
+    ]);
+    let ran = kitchen.follow("raspberry-pi.sh");
+    assert!(ran.stderr.contains("config/config.txt: takes the place"), "{}", ran.stderr);
+    let paths = [
+        "bcm2711-rpi-4-b.dtb",
+        "bootcode.bin",
+        "cmdline.txt",
+        "config.txt",
+        "fixup4.dat",
+        "kernel8.img",
+        "overlays/",
+        "overlays/disable-bt.dtbo",
+        "start4.elf",
+    ];
+    let (volume, card) = (kitchen.work("boot.img"), kitchen.work("card.img"));
+    assert_holds(&volume, &paths);
+    assert_fsck_accepts(&volume);
+    let within = format!("{}@@4M", card.display());
+    assert_content(&within, "/config.txt", "arm_64bit=1\n");
+    let expect = Expect {
+        offset: 4 * MIB,
+        hidden_sectors: Some(8192),
+        label: Some(Some("BOOTFS".to_owned())),
+        ..Expect::default()
+    };
+    assert_sound(&card, &expect);
+    let geometry = support::invariants::read(&card, 4 * MIB).unwrap().geometry;
+    assert_eq!((geometry.fat_type.bits(), geometry.cluster_bytes), (32, 2048));
+    // The table, by its bytes: bootable, type 0c, sector 8192, 524288 sectors, and the disk's id.
+    let mbr = &fs::read(&card).unwrap()[..512];
+    assert_eq!((mbr[446], mbr[450]), (0x80, 0x0C));
+    assert_eq!(mbr[454..462], [0, 0x20, 0, 0, 0, 0, 8, 0]);
+    assert_eq!(mbr[440..444], 0x4D4B_4641_u32.to_le_bytes());
+}
+
+#[test]
+fn syslinux_installs_itself_on_a_stick() {
+    if !are_there(&["syslinux", "mcopy"]) {
+        return;
+    }
+    let kitchen = Kitchen::new();
+    kitchen.inputs(&[
+        ("stick/syslinux.cfg", b"DEFAULT vmlinuz initrd=initrd.img\n"),
+        ("stick/vmlinuz", &[0xAA; 100_000]),
+        ("stick/initrd.img", &[0x55; 300_000]),
+    ]);
+    kitchen.follow("syslinux-usb.sh");
+    let image = kitchen.work("stick.img");
+    let paths = ["initrd.img", "ldlinux.c32", "ldlinux.sys", "syslinux.cfg", "vmlinuz"];
+    assert_holds(&image, &paths);
+    assert_attributes(&image, "/ldlinux.sys", "ASHR");
+    assert_fsck_accepts(&image);
+    let sector = &fs::read(&image).unwrap()[..512];
+    // Its jump, its name, and the name of what the code loads.
+    assert_eq!((sector[0], &sector[3..11]), (0xEB, &b"SYSLINUX"[..]));
+    assert_eq!(sector[510..], [0x55, 0xAA]);
+    let code = &sector[62..510];
+    assert!(code.iter().any(|byte| *byte != 0) && code[..3] != [0xCD, 0x18, 0xF4]);
+}
+
+#[test]
+fn a_floppy_has_its_layout_its_boot_code_and_its_attributes() {
+    let kitchen = Kitchen::new();
+    let mut code = [0xF4_u8; 512];
+    code[..3].copy_from_slice(&[0xEB, 0x3C, 0x90]);
+    code[510..].copy_from_slice(&[0x55, 0xAA]);
+    kitchen.inputs(&[
+        ("dos/KERNEL.SYS", b"stand-in\n"),
+        ("dos/COMMAND.COM", b"stand-in\n"),
+        ("dos/FDAUTO.BAT", b"@echo off\r\n"),
+        ("dos/TOOLS/EDIT.EXE", b"stand-in\n"),
+        ("fat12.bin", &code),
+    ]);
+    kitchen.follow("floppy.sh");
+    let image = kitchen.work("floppy.img");
+    let paths = ["COMMAND.COM", "FDAUTO.BAT", "KERNEL.SYS", "TOOLS/", "TOOLS/EDIT.EXE"];
+    assert_holds(&image, &paths);
+    assert_attributes(&image, "/KERNEL.SYS", "ASHR");
+    assert_attributes(&image, "/FDAUTO.BAT", "AR");
+    assert_attributes(&image, "/COMMAND.COM", "A");
+    assert_content(image.to_str().unwrap(), "/FDAUTO.BAT", "@echo off\r\n");
+    assert_fsck_accepts(&image);
+    let bytes = fs::read(&image).unwrap();
+    assert_eq!(bytes.len(), 1440 * 1024);
+    assert_eq!((bytes[21], bytes[24], bytes[26]), (0xF0, 18, 2), "media, sectors, heads");
+    assert_eq!(bytes[62..510], code[62..510]);
+}
+
+#[test]
+fn a_live_system_holds_its_repository_and_is_flashed_by_its_block_map() {
+    let kitchen = Kitchen::new();
+    let later = TREE_SECONDS + 1_000_000_000;
+    let tree = kitchen.inputs(&[]);
+    for number in 0..300 {
+        let package = format!("mirror/pool/main/p{number:03}/package-{number:03}_1.0-1_amd64.deb");
+        tree.filled(&package, 1000 + 7 * number);
+    }
+    tree.file("live/EFI/BOOT/BOOTX64.EFI", "stand-in\n")
+        .file("live/boot/vmlinuz", "stand-in\n")
+        .file("live/boot/initrd.img", "stand-in\n")
+        .filled("live/live/rootfs.squashfs", 3_000_000)
+        .file("live/boot/grub.cfg~", "an editor's\n")
+        .file("live/.git/config", "of the checkout\n")
+        .file("mirror/dists/stable/Release", "signed\n")
+        .file("mirror/dists/stable/.lock", "")
+        .file("mirror/logs/today", "fetched\n")
+        .filled("mirror/images/registry.tar", 400_000)
+        .file("mirror/images/other.tar.part", "half\n")
+        .file("keys/archive.gpg", "a key\n");
+    fs::copy(recipe("livecd.exclude"), kitchen.work("livecd.exclude")).unwrap();
+    set_times(tree.root(), later);
+    set_time(&kitchen.work("live/boot/vmlinuz"), TREE_SECONDS);
+    let ran = kitchen.follow("livecd.sh");
+    assert!(!ran.stderr.contains("leaves nothing out"), "{}", ran.stderr);
+    let image = kitchen.work("live.img");
+    assert_fsck_accepts(&image);
+    // The latest time is the release's, and the summary's digest is the image's.
+    let expect = Expect {
+        epoch_ceiling: Some(1_795_996_800),
+        label: Some(Some("LIVE".to_owned())),
+        ..Expect::default()
+    };
+    assert_sound(&image, &expect);
+    if let Some(tool) = Tool::find("sha256sum") {
+        let told = tool.run([&image]).stdout;
+        let digest = told.split_whitespace().next().unwrap();
+        assert!(ran.stderr.contains(digest), "no {digest} in {}", ran.stderr);
+    }
+    let Some(paths) = paths_in(image.to_str().unwrap()) else { return };
+    let files: Vec<&String> = paths.iter().filter(|path| !path.ends_with('/')).collect();
+    assert_eq!(files.len(), 300 + 7, "{files:?}");
+    for left_out in [".git", "grub.cfg~", ".lock", "logs", "other.tar.part"] {
+        assert!(!paths.iter().any(|path| path.contains(left_out)), "{left_out} is in the image");
+    }
+    for there in
+        ["live/rootfs.squashfs", "repository/archive.gpg", "repository/images/registry.tar"]
+    {
+        assert!(paths.iter().any(|path| path == there), "{there} is missing");
+    }
+
+    let first = fs::read(&image).unwrap();
+    kitchen.follow("livecd.sh");
+    assert!(fs::read(&image).unwrap() == first, "a second build has other bytes");
+
+    // As the recipe's last line says, on a file for the stick.
+    let Some(bmaptool) = Tool::find("bmaptool") else { return };
+    let stick = kitchen.work("stick");
+    let ran = bmaptool.run([Path::new("copy"), &image, &stick]);
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    assert!(fs::read(&stick).unwrap() == first, "the stick has other bytes");
+}
+
+/// GNU make at work on the recipe's Makefile.
+struct Make<'a>(&'a Kitchen);
+
+impl Make<'_> {
+    /// Whether the image was made again, and that the second run has nothing to do.
+    fn builds(&self) -> bool {
+        let image = self.0.work("live.img");
+        // Older than what a test changes after it, however coarse the file system's clock is.
+        let settle = || set_time(&image, TREE_SECONDS + 100);
+        let is_settled = || match image.metadata() {
+            Ok(found) => found.modified().unwrap() == support::time(TREE_SECONDS + 100),
+            Err(_) => false,
+        };
+        self.run();
+        let built = !is_settled();
+        settle();
+        self.run();
+        assert!(is_settled(), "a second run built again");
+        assert_fsck_accepts(&image);
+        built
+    }
+
+    fn run(&self) {
+        let mut command = self.0.command("make");
+        let ran = self.0.succeed(command.arg("--warn-undefined-variables"));
+        assert_eq!(ran.stderr, "");
+    }
+
+    fn image_holds(&self, path: &str) -> Option<bool> {
+        let paths = paths_in(self.0.work("live.img").to_str().unwrap())?;
+        Some(paths.iter().any(|found| found == path))
+    }
+}
+
+#[test]
+fn make_builds_again_what_has_changed_and_nothing_else() {
+    if !are_there(&["make"]) {
+        return;
+    }
+    let kitchen = Kitchen::new();
+    kitchen.inputs(&[
+        ("rootfs/etc/motd", b"hello\n"),
+        ("rootfs/etc/name with blanks", b"x\n"),
+        ("rootfs/usr/$dollar#hash", b"x\n"),
+    ]);
+    fs::copy(recipe("Makefile"), kitchen.work("Makefile")).unwrap();
+    set_time(&kitchen.work("Makefile"), TREE_SECONDS);
+    let make = Make(&kitchen);
+    assert!(make.builds(), "the first time");
+    assert!(!make.builds(), "nothing has changed");
+
+    fs::write(kitchen.work("rootfs/etc/name with blanks"), "y\n").unwrap();
+    assert!(make.builds(), "a file has changed");
+    set_times(&kitchen.work("rootfs"), TREE_SECONDS);
+    assert!(!make.builds(), "nothing has changed");
+
+    fs::write(kitchen.work("rootfs/etc/new"), "new\n").unwrap();
+    assert!(make.builds(), "a file has come");
+    assert_ne!(make.image_holds("etc/new"), Some(false));
+    set_times(&kitchen.work("rootfs"), TREE_SECONDS);
+    assert!(!make.builds(), "nothing has changed");
+
+    fs::remove_file(kitchen.work("rootfs/etc/new")).unwrap();
+    assert!(make.builds(), "a file has gone");
+    assert_ne!(make.image_holds("etc/new"), Some(true));
+}
+
+/// A document in YAML, through the reader of others.
+fn yaml(name: &str) -> Option<Value> {
+    let python = Tool::find("python3")?;
+    let mut command = python.command();
+    command
+        .args(["-c", "import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)"]);
+    let ran = command.stdin(fs::File::open(recipe(name)).unwrap()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    Some(serde_json::from_slice(&ran.stdout).unwrap())
+}
+
+/// A commit whose checkout is newer than itself, with mkfatimg's sources where the jobs have a
+/// submodule. What `cargo install` would build is already built: its stand-in puts it where cargo
+/// does, and nothing else.
+fn checkout(kitchen: &Kitchen) -> Option<()> {
+    let git = Tool::find("git")?;
+    kitchen.inputs(&[("rootfs/EFI/BOOT/BOOTX64.EFI", b"stand-in\n"), ("rootfs/a/b", b"c\n")]);
+    for arguments in [
+        &["init", "--quiet"][..],
+        &["add", "rootfs"],
+        &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message=a"],
+    ] {
+        let mut command = kitchen.command("git");
+        let time = format!("@{TREE_SECONDS} +0000");
+        command.env("GIT_COMMITTER_DATE", &time).env("GIT_AUTHOR_DATE", &time);
+        kitchen.succeed(command.args(arguments));
+    }
+    drop(git);
+    set_times(&kitchen.work("rootfs"), TREE_SECONDS + 1_000_000);
+    fs::create_dir(kitchen.work("tools")).unwrap();
+    symlink(env!("CARGO_MANIFEST_DIR"), kitchen.work("tools/mkfatimg")).unwrap();
+
+    let installed = kitchen.path("home/.cargo/bin/mkfatimg");
+    fs::remove_file(&installed).unwrap();
+    let cargo = kitchen.path("home/.cargo/bin/cargo");
+    let mut file = fs::File::create(&cargo).unwrap();
+    writeln!(
+        file,
+        "#!/bin/sh\n[ \"$*\" = 'install --locked --path tools/mkfatimg' ] || exit 1\n\
+         grep -q '^name = \"mkfatimg\"' tools/mkfatimg/Cargo.toml || exit 1\n\
+         ln -s {} {}",
+        env!("CARGO_BIN_EXE_mkfatimg"),
+        installed.display()
+    )
+    .unwrap();
+    file.set_permissions(fs::Permissions::from_mode(0o755)).unwrap();
+    Some(())
+}
+
+/// No stamp in the image of a job is later than its commit, and its digest is the one kept with it.
+fn assert_of_the_commit(kitchen: &Kitchen) {
+    let image = kitchen.work("live.img");
+    let expect = Expect {
+        epoch_ceiling: Some(TREE_SECONDS),
+        label: Some(Some("LIVE".to_owned())),
+        source: Some(kitchen.work("rootfs")),
+        ..Expect::default()
+    };
+    assert_sound(&image, &expect);
+    assert_fsck_accepts(&image);
+    let paths = ["EFI/", "EFI/BOOT/", "EFI/BOOT/BOOTX64.EFI", "a/", "a/b"];
+    assert_holds(&image, &paths);
+    kitchen.succeed(kitchen.command("sha256sum").args(["--check", "live.img.sha256"]));
+}
+
+#[test]
+fn the_steps_of_the_github_job_build_the_image_of_the_commit() {
+    let Some(workflow) = yaml("github-actions.yml") else { return };
+    let kitchen = Kitchen::new();
+    let Some(()) = checkout(&kitchen) else { return };
+    let job = &workflow["jobs"]["image"];
+    assert!(job["runs-on"].is_string() && workflow["name"].is_string());
+    // The variables that one step leaves to the next.
+    let variables = kitchen.path("variables");
+    fs::write(&variables, "").unwrap();
+    let mut ran = 0;
+    for step in job["steps"].as_array().unwrap() {
+        let Some(script) = step["run"].as_str() else {
+            let action = step["uses"].as_str().unwrap();
+            assert!(action.starts_with("actions/") && action.contains("@v"), "{action}");
+            continue;
+        };
+        let file = kitchen.path("step.sh");
+        fs::write(&file, script).unwrap();
+        let mut command = kitchen.command("bash");
+        command.arg("-e").arg(&file).env("GITHUB_ENV", &variables).env("CI", "true");
+        let told = fs::read_to_string(&variables).unwrap();
+        command.envs(told.lines().filter_map(|line| line.split_once('=')));
+        kitchen.succeed(&mut command);
+        ran += 1;
+    }
+    assert_eq!(ran, 4);
+    assert_of_the_commit(&kitchen);
+    let kept = job["steps"][5]["with"]["path"].as_str().unwrap();
+    assert!(kept.lines().all(|name| kitchen.work(name).is_file()), "{kept}");
+}
+
+#[test]
+fn the_script_of_the_gitlab_job_builds_the_image_of_the_commit() {
+    let Some(pipeline) = yaml("gitlab-ci.yml") else { return };
+    let kitchen = Kitchen::new();
+    let Some(()) = checkout(&kitchen) else { return };
+    let job = &pipeline["live-image"];
+    assert!(job["image"].is_string() && job["variables"]["GIT_SUBMODULE_STRATEGY"].is_string());
+    // One shell runs both lists, as the runner does.
+    let lines: Vec<&str> = ["before_script", "script"]
+        .iter()
+        .flat_map(|list| job[list].as_array().unwrap())
+        .map(|line| line.as_str().unwrap())
+        .collect();
+    assert_eq!(lines.len(), 5);
+    let script = format!("set -eo pipefail\n{}\n", lines.join("\n"));
+    kitchen.succeed(kitchen.command("bash").args(["-c", &script]).env("CI", "true"));
+    assert_of_the_commit(&kitchen);
+    for kept in job["artifacts"]["paths"].as_array().unwrap() {
+        assert!(kitchen.work(kept.as_str().unwrap()).is_file(), "{kept}");
+    }
+    let report = fs::read_to_string(kitchen.work("live.json")).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert!(report.is_object());
+}
+
+#[test]
+fn buildroot_gets_a_disk_with_the_partition() {
+    if !are_there(&["genimage", "mdir"]) {
+        return;
+    }
+    let kitchen = Kitchen::new();
+    let images = kitchen.work("output/images");
+    kitchen.inputs(&[
+        ("output/images/Image", b"stand-in\n"),
+        ("output/images/acme-board.dtb", b"stand-in\n"),
+        ("output/images/rootfs.ext4", &[0xEE; 1 << 20]),
+        ("external/board/acme/boot/extlinux/extlinux.conf", b"label linux\n"),
+        ("output/build/genimage.tmp/left by the build before", b"x\n"),
+    ]);
+    let board = kitchen.work("external/board/acme");
+    fs::copy(recipe("buildroot-post-image.sh"), board.join("post-image.sh")).unwrap();
+    fs::copy(recipe("buildroot-genimage.cfg"), board.join("genimage.cfg")).unwrap();
+    // Buildroot has its own tools first on the PATH, and no others of ours.
+    fs::create_dir_all(kitchen.work("output/host/bin")).unwrap();
+    fs::remove_file(kitchen.path("home/.cargo/bin/mkfatimg")).unwrap();
+    kitchen.install_mkfatimg(&kitchen.work("output/host/bin/mkfatimg"));
+    let host = kitchen.work("output/host");
+    let mut command = kitchen.command(board.join("post-image.sh"));
+    let path = std::env::var("PATH").unwrap();
+    command
+        .arg(&images)
+        .env("PATH", format!("{0}/bin:{0}/sbin:{path}", host.display()))
+        .env("BINARIES_DIR", &images)
+        .env("BUILD_DIR", kitchen.work("output/build"))
+        .env("HOST_DIR", &host)
+        .env("TARGET_DIR", kitchen.work("output/target"))
+        .env("BASE_DIR", kitchen.work("output"))
+        .env("BR2_EXTERNAL", kitchen.work("external"))
+        .env("BR2_EXTERNAL_ACME_PATH", kitchen.work("external"))
+        .env("SOURCE_DATE_EPOCH", TREE_SECONDS.to_string());
+    kitchen.succeed(&mut command);
+    let paths = ["Image", "acme-board.dtb", "extlinux/", "extlinux/extlinux.conf"];
+    assert_holds(&images.join("boot.vfat"), &paths);
+    assert_fsck_accepts(&images.join("boot.vfat"));
+    let disk = images.join("sdcard.img");
+    let bytes = fs::read(&disk).unwrap();
+    assert_eq!((bytes[446], bytes[450], bytes[466]), (0x80, 0x0C, 0x83));
+    assert_eq!(bytes[440..444], 0x4143_4D45_u32.to_le_bytes());
+    let volume = fs::read(images.join("boot.vfat")).unwrap();
+    assert!(bytes[MIB as usize..][..volume.len()] == volume[..], "the partition has other bytes");
+    assert_eq!(bytes[(33 * MIB) as usize], 0xEE, "what follows it");
+}
+
+/// Without nixpkgs there is no building by Nix here: its reader reads the file, its evaluator gives
+/// the commands to a stand-in for `runCommand`, and they are run with what a derivation gives them.
+#[test]
+fn the_commands_of_the_nix_derivation_make_the_image() {
+    let Some(nix) = Tool::find("nix-instantiate") else { return };
+    let kitchen = Kitchen::new();
+    kitchen.inputs(&[("rootfs/etc/motd", b"hello\n")]);
+    fs::copy(recipe("image.nix"), kitchen.work("image.nix")).unwrap();
+    // The time of everything in the store.
+    set_times(&kitchen.work("rootfs"), 1);
+    let state = |mut command: Command| {
+        for (variable, folder) in [
+            ("NIX_STORE_DIR", "nix/store"),
+            ("NIX_STATE_DIR", "nix/state"),
+            ("NIX_LOG_DIR", "nix/log"),
+        ] {
+            command.env(variable, kitchen.path(folder));
+        }
+        command.current_dir(kitchen.path("work"));
+        command
+    };
+    kitchen.succeed(state(nix.command()).args(["--parse", "image.nix"]));
+    let stand_in = "import ./image.nix { \
+        pkgs.runCommand = name: environment: commands: { inherit name commands; }; \
+        mkfatimg = \"installed\"; }";
+    let mut command = state(nix.command());
+    command.args(["--eval", "--strict", "--json", "--readonly-mode", "--expr", stand_in]);
+    let told: BTreeMap<String, String> =
+        serde_json::from_str(&kitchen.succeed(&mut command).stdout).unwrap();
+    assert_eq!(told["name"], "live.img");
+    let mut command = kitchen.command("bash");
+    command.args(["-e", "-c", &told["commands"]]);
+    command.env("rootfs", kitchen.work("rootfs")).env("out", kitchen.work("out"));
+    // The beginning of FAT's time, as the builder of nixpkgs sets it.
+    command.env("SOURCE_DATE_EPOCH", "315532800");
+    let ran = kitchen.succeed(&mut command);
+    assert!(!ran.stderr.contains("note:"), "{}", ran.stderr);
+    let image = kitchen.work("out");
+    assert_holds(&image, &["etc/", "etc/motd"]);
+    assert_fsck_accepts(&image);
+}
