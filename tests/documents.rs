@@ -1,7 +1,11 @@
-//! The documents: what they link to is there.
+//! The documents: what they link to and what they name is there, and sizes are as they say.
+
+mod support;
 
 use std::fs;
 use std::path::Path;
+
+use support::{TreeBuilder, run, scratch};
 
 #[test]
 fn links_between_documents_lead_somewhere() {
@@ -35,6 +39,9 @@ fn sources_that_documents_name_are_there() {
         "docs/format.md",
         "docs/verification.md",
         "docs/performance.md",
+        "docs/recipes.md",
+        "docs/from-mtools.md",
+        "docs/reproducible.md",
     ] {
         let text = fs::read_to_string(root.join(document)).unwrap();
         for name in text.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs")) {
@@ -45,4 +52,39 @@ fn sources_that_documents_name_are_there() {
         }
     }
     assert!(checked > 15);
+}
+
+/// A dry run of an empty image of `kibibytes`; whether it would be made.
+fn is_made(source: &Path, fat_type: &str, cluster: &str, kibibytes: u64) -> bool {
+    let size = format!("{kibibytes}K");
+    let flags = ["--fat-type", fat_type, "--cluster-size", cluster, "--size", &size, "--dry-run"];
+    let ran = run([&["--from", source.to_str().unwrap()], &flags[..]].concat());
+    // 2 TiB is refused before the type is looked at.
+    assert!([Some(0), Some(2), Some(3)].contains(&ran.status), "{flags:?}: {}", ran.stderr);
+    ran.status == Some(0)
+}
+
+/// The table of least and most sizes, to the KiB.
+#[test]
+fn volumes_are_as_small_and_as_large_as_the_limits_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("docs/limits.md")).unwrap();
+    let scratch = scratch();
+    let empty = TreeBuilder::new(scratch.path().join("empty"));
+    let mut checked = 0;
+    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect();
+    for row in text.lines().map(cells).filter(|row: &Vec<String>| row.len() == 6) {
+        for (fat_type, range) in ["12", "16", "32"].iter().zip(&row[2..5]) {
+            let Some((least, most)) = range.split_once(" to ") else { continue };
+            let kibibytes = |text: &str| text.strip_suffix('K').unwrap().parse::<u64>().unwrap();
+            let (least, most) = (kibibytes(least), kibibytes(most));
+            for (size, made) in [(least - 1, false), (least, true), (most, true), (most + 1, false)]
+            {
+                let found = is_made(empty.root(), fat_type, &row[1], size);
+                assert_eq!(found, made, "FAT{fat_type}, {}: {size}K", row[1]);
+            }
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 12);
 }
