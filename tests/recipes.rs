@@ -132,6 +132,13 @@ fn assert_attributes(image: &Path, path: &str, letters: &str) {
     }
 }
 
+/// The bytes of `disk` at `at_byte` are those of `volume`.
+fn assert_holds_volume(disk: &Path, at_byte: u64, volume: &Path) {
+    let (disk, volume) = (fs::read(disk).unwrap(), fs::read(volume).unwrap());
+    let within = &disk[usize::try_from(at_byte).unwrap()..][..volume.len()];
+    assert!(within == volume, "the partition has other bytes");
+}
+
 #[test]
 fn the_document_prints_the_recipes() {
     printed::assert_prints_folder("docs/recipes.md", "tests/recipes");
@@ -205,6 +212,8 @@ fn an_efi_system_partition_boots_from_its_disk() {
         ("vmlinuz", b"stand-in for a kernel\n"),
         ("initrd.img", b"stand-in for an initrd\n"),
     ]);
+    // A build before this one left a disk.
+    fs::write(kitchen.work("disk.img"), vec![0xFF; 8 << 20]).unwrap();
     kitchen.follow("esp.sh");
     let paths = ["EFI/", "EFI/BOOT/", "EFI/BOOT/BOOTX64.EFI", "initrd.img", "vmlinuz"];
     let (volume, disk) = (kitchen.work("esp.img"), kitchen.work("disk.img"));
@@ -217,6 +226,7 @@ fn an_efi_system_partition_boots_from_its_disk() {
         ..Expect::default()
     };
     assert_sound(&disk, &expect);
+    assert_holds_volume(&disk, MIB, &volume);
     assert_eq!(fs::metadata(&volume).unwrap().len(), 260 * MIB);
     let table = kitchen.succeed(kitchen.command("sfdisk").args(["--json", "disk.img"]));
     let table: Value = serde_json::from_str(&table.stdout).unwrap();
@@ -248,6 +258,7 @@ fn a_raspberry_pi_card_begins_with_its_boot_partition() {
         ("config/cmdline.txt", b"root=PARTUUID=4d4b4641-02\n"),
         ("kernel8.img", b"stand-in\n"),
     ]);
+    fs::write(kitchen.work("card.img"), vec![0xFF; 8 << 20]).unwrap();
     let ran = kitchen.follow("raspberry-pi.sh");
     assert!(ran.stderr.contains("config/config.txt: takes the place"), "{}", ran.stderr);
     let paths = [
@@ -273,6 +284,7 @@ fn a_raspberry_pi_card_begins_with_its_boot_partition() {
         ..Expect::default()
     };
     assert_sound(&card, &expect);
+    assert_holds_volume(&card, 4 * MIB, &volume);
     let geometry = support::invariants::read(&card, 4 * MIB).unwrap().geometry;
     assert_eq!((geometry.fat_type.bits(), geometry.cluster_bytes), (32, 2048));
     // The table, by its bytes: bootable, type 0c, sector 8192, 524288 sectors, and the disk's id.
@@ -624,11 +636,10 @@ fn buildroot_gets_a_disk_with_the_partition() {
     assert_holds(&images.join("boot.vfat"), &paths);
     assert_fsck_accepts(&images.join("boot.vfat"));
     let disk = images.join("sdcard.img");
+    assert_holds_volume(&disk, MIB, &images.join("boot.vfat"));
     let bytes = fs::read(&disk).unwrap();
     assert_eq!((bytes[446], bytes[450], bytes[466]), (0x80, 0x0C, 0x83));
     assert_eq!(bytes[440..444], 0x4143_4D45_u32.to_le_bytes());
-    let volume = fs::read(images.join("boot.vfat")).unwrap();
-    assert!(bytes[MIB as usize..][..volume.len()] == volume[..], "the partition has other bytes");
     assert_eq!(bytes[(33 * MIB) as usize], 0xEE, "what follows it");
 }
 

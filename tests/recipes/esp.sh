@@ -10,7 +10,9 @@ grub-mkstandalone --format x86_64-efi --output esp/EFI/BOOT/BOOTX64.EFI boot/gru
 mkfatimg --from esp --from vmlinuz:/ --from initrd.img:/ \
   --size 260M --fat-type 32 --label EFI --hidden-sectors 2048 esp.img
 
-# A disk of 1 MiB, the partition, and 1 MiB for the second table at the end.
+# A disk of 1 MiB, the partition, and 1 MiB for the second table at the end. It is new each time: dd
+# leaves out zeros.
+rm -f disk.img
 truncate --size 262M disk.img
 echo 'start=2048, size=260MiB, type=uefi' | sfdisk --quiet --label gpt disk.img
 dd if=esp.img of=disk.img bs=1M seek=1 conv=notrunc,sparse status=none

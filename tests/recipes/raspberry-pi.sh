@@ -10,6 +10,7 @@ mkfatimg --from firmware --from config --overlay --from kernel8.img:/ \
 
 # An MBR with type 0c, the only table that boards before the 4 read. The id is fixed, so the root
 # file system is PARTUUID=4d4b4641-02 in cmdline.txt, and the card is the same in each build.
+rm -f card.img
 truncate --size 260M card.img
 printf '%s\n' 'label-id: 0x4d4b4641' 'start=8192, size=256MiB, type=c, bootable' |
   sfdisk --quiet --label dos card.img
