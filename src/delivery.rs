@@ -4,13 +4,13 @@
 use std::time::Instant;
 
 use crate::error::Error;
-use crate::event::Observer;
+use crate::event::{Notice, Observer};
 use crate::image::Image;
 use crate::plan::Plan;
 use crate::report::depfile::Depfile;
 use crate::report::{Report, Verified, block_map, map};
 use crate::sink::companion::Companion;
-use crate::sink::{self, Output, OutputError, WriteError};
+use crate::sink::{self, Output, OutputError, Wanted, WriteError};
 use crate::verify::{self, Depth, VerifyError};
 
 /// What is wanted, and where.
@@ -20,18 +20,34 @@ pub struct Delivery {
     pub image: Output,
     /// How closely it is looked at before it has its name. A stream cannot be read back.
     pub depth: Depth,
-    /// A map of its files.
+    /// Whether a digest of it is told.
+    pub digest: bool,
+    /// Where a map of its files goes.
     pub map: Option<Output>,
-    /// A map of its blocks; wants [`Output::block_map`] of the image.
+    /// Where a map of its blocks goes.
     pub block_map: Option<Output>,
-    /// What it depends on, for make and ninja, and where that goes.
+    /// What it depends on, for make and ninja, and where that goes. It wants a tree whose sources
+    /// had [`note_walked`](crate::source::Sources::note_walked).
     pub depfile: Option<(Depfile, Output)>,
+}
+
+/// The companions that are wanted, open.
+struct Companions {
+    map: Option<Companion>,
+    block_map: Option<Companion>,
+    depfile: Option<Companion>,
 }
 
 impl Delivery {
     /// The image alone.
     pub fn of(image: Output, depth: Depth) -> Self {
-        Self { image, depth, map: None, block_map: None, depfile: None }
+        Self { image, depth, digest: false, map: None, block_map: None, depfile: None }
+    }
+
+    /// What the user should know of the delivery besides the notices of the plan; the report has
+    /// them too.
+    pub fn notices(&self, plan: &Plan) -> Vec<Notice> {
+        self.depfile.iter().flat_map(|(depfile, _)| depfile.notices(plan)).collect()
     }
 
     /// Writes a planned image and what tells of it, and looks at a file at least as closely as at its
@@ -40,11 +56,15 @@ impl Delivery {
     /// # Errors
     /// When a read or a write fails, the source has changed, the image is not what was planned, or
     /// `watch` asks to stop. Then nothing is left, and what was there stays.
-    pub fn carry_out(&self, plan: Plan, watch: &dyn Observer) -> Result<Report, Error> {
+    pub fn carry_out(&self, mut plan: Plan, watch: &dyn Observer) -> Result<Report, Error> {
         if self.depth == Depth::Contents && !verify::readback::can_read(&plan) {
             return Err(VerifyError::TooLarge.into());
         }
-        let written = sink::write(Image::of(&plan), &self.image, watch)?;
+        let notices = self.notices(&plan);
+        plan.notices.extend(notices);
+        let companions = self.companions().map_err(WriteError::from)?;
+        let wanted = Wanted { image: self.digest, mapped_blocks: self.block_map.is_some() };
+        let written = sink::write(Image::of(&plan), &self.image, wanted, watch)?;
         let began = Instant::now();
         let verified = match written.file() {
             Some(file) => {
@@ -54,29 +74,43 @@ impl Delivery {
             None => None,
         };
         let report = Report::written(plan, self.image.name(), written.writing().clone(), verified);
-        let companions = self.companions(&report).map_err(WriteError::from)?;
+        self.tell(&report, &companions).map_err(WriteError::from)?;
         if watch.must_stop() {
             return Err(VerifyError::Stopped.into());
         }
-        for companion in companions {
-            companion.publish().map_err(WriteError::from)?;
-        }
-        written.publish()?;
+        companions.publish().map_err(WriteError::from)?;
+        written.publish(self.depfile.is_some())?;
         Ok(report)
     }
 
-    fn companions(&self, report: &Report) -> Result<Vec<Companion>, OutputError> {
-        let mut companions = Vec::new();
-        if let Some(output) = &self.map {
-            companions.push(Companion::write(output, |writer| map::write(report, writer))?);
+    fn companions(&self) -> Result<Companions, OutputError> {
+        let open = |output: Option<&Output>| output.map(Companion::open).transpose();
+        Ok(Companions {
+            map: open(self.map.as_ref())?,
+            block_map: open(self.block_map.as_ref())?,
+            depfile: open(self.depfile.as_ref().map(|(_, output)| output))?,
+        })
+    }
+
+    fn tell(&self, report: &Report, companions: &Companions) -> Result<(), OutputError> {
+        if let Some(companion) = &companions.map {
+            companion.write(|writer| map::write(report, writer))?;
         }
-        if let Some(output) = &self.block_map {
-            companions.push(Companion::write(output, |writer| block_map::write(report, writer))?);
+        if let Some(companion) = &companions.block_map {
+            companion.write(|writer| block_map::write(report, writer))?;
         }
-        if let Some((depfile, output)) = &self.depfile {
-            companions
-                .push(Companion::write(output, |writer| depfile.write(&report.plan, writer))?);
+        if let Some((companion, (depfile, _))) =
+            companions.depfile.as_ref().zip(self.depfile.as_ref())
+        {
+            companion.write(|writer| depfile.write(&report.plan, writer))?;
         }
-        Ok(companions)
+        Ok(())
+    }
+}
+
+impl Companions {
+    fn publish(self) -> Result<(), OutputError> {
+        let all = [self.map, self.block_map, self.depfile];
+        all.into_iter().flatten().try_for_each(Companion::publish)
     }
 }

@@ -47,6 +47,8 @@ pub fn error(error: &io::Error) -> String {
         // Libraries add paths of files that nobody has heard of.
         None => match error.kind() {
             io::ErrorKind::Other => error.to_string(),
+            // The library's own words for it are "entity not found".
+            io::ErrorKind::NotFound => "no such file or directory".to_owned(),
             kind => io::Error::from(kind).to_string(),
         },
     };

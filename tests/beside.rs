@@ -6,6 +6,10 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use mkfatimg::Delivery;
+use mkfatimg::report::depfile::Depfile;
+use mkfatimg::sink::Output;
+use mkfatimg::verify::Depth;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use support::invariants;
@@ -343,6 +347,49 @@ fn companions_come_and_stay_with_the_image() {
     }
 }
 
+/// A companion that cannot be is told before the first byte of the image is written.
+#[test]
+fn companions_are_opened_before_the_image_is_written() {
+    let scene = Scene::new();
+    let arguments = ["--from", "src", "--map", "/proc/none of ours", "-"];
+    let ran: Ran = scene.place.command(&arguments).output().unwrap().into();
+    let line = "/proc/none of ours: cannot be written: no such file or directory";
+    assert_eq!((ran.status, ran.stdout.len()), (Some(1), 0));
+    assert_eq!(ran.stderr, format!("mkfatimg: {line}\n"));
+}
+
+/// The library's own: what is wanted is enough to have it done, and what cannot be right is refused.
+#[test]
+fn a_delivery_needs_no_other_switch() {
+    let scene = Scene::new();
+    let at = |name: &str| Output::at(&scene.place.path(name)).unwrap();
+    let request = support::request(&scene.place.path("src"));
+    let delivery = Delivery {
+        digest: true,
+        block_map: Some(at("b")),
+        ..Delivery::of(at("out.img"), Depth::Structure)
+    };
+    let report = mkfatimg::build(&request, &delivery, &()).unwrap();
+    let digests = report.written.unwrap().writing.digests;
+    assert_eq!(
+        digests.image.map(|digest| hexadecimal(&digest)),
+        Some(sha256(&scene.read("out.img")))
+    );
+    assert!(String::from_utf8(scene.read("b")).unwrap().contains("<Range chksum="));
+    let rule = Depfile { target: "out.img".into(), inputs: Vec::new() };
+    let delivery = Delivery {
+        depfile: Some((rule, at("d"))),
+        ..Delivery::of(at("other.img"), Depth::Structure)
+    };
+    // Of these sources nobody noted what was walked.
+    assert!(mkfatimg::build(&request, &delivery, &()).is_err());
+    assert_eq!(scene.names(), ["b", "out.img", "src"]);
+    let mut request = request;
+    request.sources.note_walked = true;
+    mkfatimg::build(&request, &delivery, &()).unwrap();
+    assert_eq!(scene.names(), ["b", "d", "other.img", "out.img", "src"]);
+}
+
 #[test]
 fn a_companion_inside_the_source_is_left_out() {
     let scene = Scene::new();
@@ -430,6 +477,7 @@ fn an_image_that_would_come_out_the_same_stays() {
         assert_eq!(report["written"]["bytes"], json!(0));
         assert_eq!(report["written"]["sha256"], json!(sha256(&bytes)));
         assert!(stderr.contains("\n  unchanged, as "), "{stderr}");
+        assert_eq!(report["written"]["page_cache"], "unused");
         let time = fs::metadata(image(&scene)).unwrap().modified().unwrap();
         let seconds = time.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
         assert_eq!((seconds, inode(&image(&scene))), (1_000_000_000, number), "{more:?}");

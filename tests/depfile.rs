@@ -200,7 +200,9 @@ fn names_are_read(tool: &str, unreadable: &str) {
         scene.remove(&format!("src/{name}"));
         // Only the deletion counts, not what it does to the directory.
         support::set_time(&scene.place.path("src"), support::TREE_SECONDS);
-        scene.builds();
+        // What make looks for with ? it finds in a neighbour.
+        let found_elsewhere = name.contains([';', '|', '=']);
+        assert!(scene.builds() || found_elsewhere, "{name} was deleted");
     }
     assert!(!scene.builds());
     for folder in &sources[1..] {

@@ -345,7 +345,7 @@ fn a_reader_that_goes_away_in_the_middle_is_told() {
     let Paused { child, fifo, .. } = Paused::new(&scene, &[]);
     drop(fifo);
     let ran = Ran::from(child.wait_with_output().unwrap());
-    assert_eq!(ran.stderr, "mkfatimg: fifo: the reader went away before the image was complete\n");
+    assert_eq!(ran.stderr, "mkfatimg: fifo: the reader went away before all of it was written\n");
     assert_eq!(ran.status, Some(1));
 }
 
@@ -383,7 +383,7 @@ fn what_is_no_place_for_an_image_is_refused_with_a_word_on_what_it_is() {
         ("dir", "is a directory; name a file in it"),
         ("dir/", "is a directory; name a file in it"),
         ("link", "is a directory; name a file in it"),
-        ("socket", "is a socket; write an image file and copy it there"),
+        ("socket", "is a socket; write a file and copy it there"),
         ("round", "cannot be written: too many symbolic links"),
     ] {
         scene.fails(&mut scene.command(&["--from", "src", out]), 1, &format!("{out}: {what}"));
@@ -408,7 +408,7 @@ fn a_block_device_is_not_written_to() {
     scene.fails(
         &mut scene.command(&["--from", "src", "disk"]),
         1,
-        "disk: is a block device; write an image file and copy it there",
+        "disk: is a block device; write a file and copy it there",
     );
 }
 
@@ -421,7 +421,7 @@ fn a_full_device_is_told_without_talk_of_an_old_image() {
     ] {
         let ran = scene.run(arguments);
         assert_eq!((ran.status, ran.stdout.as_str()), (Some(1), ""));
-        assert_eq!(ran.stderr, "mkfatimg: /dev/full: no room left for the image\n");
+        assert_eq!(ran.stderr, "mkfatimg: /dev/full: no room left for it\n");
     }
 }
 
@@ -432,7 +432,7 @@ fn a_full_disk_is_told_and_nothing_is_left_but_the_old_image() {
     for old in [None, Some("old image")] {
         let both = "; the old one stays until the new one is complete, so both need room";
         let both = if old.is_some() { both } else { "" };
-        let room = &format!("disk/out.img: no room left for the image{both}");
+        let room = &format!("disk/out.img: no room left for it{both}");
         if let Some(old) = old {
             fs::write(mounted.at.join("out.img"), old).unwrap();
         }

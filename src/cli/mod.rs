@@ -2,9 +2,9 @@
 //! indicatif; knows no structure of the disk.
 
 mod args;
-mod deliver;
 mod exit;
 mod help;
+mod outputs;
 mod patterns;
 mod progress;
 mod request;
@@ -91,7 +91,7 @@ struct Prepared {
 }
 
 fn prepare(args: &Args) -> Result<Prepared> {
-    let delivery = deliver::delivery(args)?;
+    let delivery = outputs::delivery(args)?;
     let image = delivery.as_ref().map(|delivery| &delivery.image);
     let to_terminal = image.is_some_and(|image| image.path().is_none())
         && !args.dry_run
@@ -171,14 +171,11 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
 }
 
 fn carry_out(args: &Args, prepared: &Prepared, progress: &Progress<'_>) -> Result<Report, Error> {
-    let mut plan = crate::plan(&prepared.request, progress)?;
+    let plan = crate::plan(&prepared.request, progress)?;
     progress.clear();
     let delivery = prepared.delivery.as_ref().filter(|_| !args.dry_run);
-    if let Some((depfile, _)) = delivery.and_then(|delivery| delivery.depfile.as_ref()) {
-        let notices = depfile.notices(&plan);
-        plan.notices.extend(notices);
-    }
-    tell::notices(args, &plan);
+    let of_delivery = delivery.map(|delivery| delivery.notices(&plan)).unwrap_or_default();
+    tell::notices(args, &[&plan.notices[..], &of_delivery].concat());
     match delivery {
         Some(delivery) => delivery.carry_out(plan, progress),
         None => Ok(Report::planned(plan)),

@@ -103,7 +103,7 @@ fn sources(args: &Args) -> Result<Sources> {
 }
 
 /// `SRC` or `SRC:/DEST`. A path of that very name wins.
-pub(super) fn place(text: &OsStr) -> Result<Place> {
+fn place(text: &OsStr) -> Result<Place> {
     if text.is_empty() {
         bail!("--from needs a directory, or a file and its place in the image");
     }

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use super::args::Args;
 use super::exit::ExitCode;
 use super::terminal;
-use crate::event::ProblemKind;
-use crate::plan::{Plan, Problems, Remedy};
+use crate::event::{Notice, ProblemKind};
+use crate::plan::{Problems, Remedy};
 use crate::report::{Report, human, json};
 use crate::verify::VerifyError;
 use crate::{Error, printable};
@@ -19,12 +19,12 @@ pub(super) fn run_of(args: &Args, code: ExitCode) -> json::Run {
     json::Run { sources, exit_status: code as u8 }
 }
 
-/// What the user should know of the plan.
-pub(super) fn notices(args: &Args, plan: &Plan) {
+/// What the user should know before the image is written.
+pub(super) fn notices(args: &Args, notices: &[Notice]) {
     if args.quiet {
         return;
     }
-    for line in human::notice_lines(&plan.notices, args.verbose) {
+    for line in human::notice_lines(notices, args.verbose) {
         complain(&format!("note: {line}"));
     }
     if args.verbose {

@@ -2,9 +2,10 @@
 //! directory whose entries decide what is, and every other file that was read.
 //!
 //! Names are spelled so that both read them alike where that can be, and so that make does where it
-//! cannot: ninja then finds files missing and builds each time, which [`Depfile::notices`] says. How the
-//! two read names is not written down anywhere: `tests/depfile.rs` asks them. One name escapes:
-//! `[a]` beside a file `a`, which make takes for that.
+//! cannot: ninja then finds files missing and builds each time, which a notice says. How the two read
+//! names is not written down anywhere: `tests/depfile.rs` asks them. What make finds by `?` it may find
+//! in a neighbour when it is gone; the folder's own time tells of that. Of `[a]` beside a file `a` make
+//! sees the latter only, and so does not see when the contents of the former change.
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -19,7 +20,7 @@ const DIRECTIVES: [&str; 16] = [
     "load", "override", "private", "sinclude", "undefine", "vpath",
 ];
 
-/// The rule of an image.
+/// The rule of an image, written by [`Delivery`](crate::Delivery).
 #[derive(Debug, Clone)]
 pub struct Depfile {
     /// The image as make calls it.
@@ -35,22 +36,27 @@ impl Depfile {
     }
 
     /// What `plan` depends on under names that ninja misreads.
-    pub fn notices(&self, plan: &Plan) -> Vec<Notice> {
-        let misread = self.dependencies(plan).into_iter().filter(|path| is_misread(path));
+    pub(crate) fn notices(&self, plan: &Plan) -> Vec<Notice> {
         let notice = |path: PathBuf| {
-            let fact = "ninja misreads the name in a depfile and builds each time; make does not";
-            Notice::at(&path, NoticeKind::DependencyMisread, fact)
+            let text = "ninja misreads the name in a depfile and builds each time; make does not";
+            Notice::at(&path, NoticeKind::DependencyMisread, text)
         };
-        misread.map(notice).collect()
+        self.dependencies(plan, is_misread).into_iter().map(notice).collect()
     }
 
     /// Writes the rule, and one without commands for each dependency: one that is deleted then makes
     /// the image out of date instead of stopping make.
     ///
     /// # Errors
-    /// Those of `writer`.
-    pub fn write(&self, plan: &Plan, writer: &mut dyn Write) -> io::Result<()> {
-        let dependencies = self.dependencies(plan);
+    /// Those of `writer`, and one of its own for a plan whose sources were scanned without
+    /// [`note_walked`](crate::source::Sources::note_walked).
+    pub(crate) fn write(&self, plan: &Plan, writer: &mut dyn Write) -> io::Result<()> {
+        if plan.tree().walked.is_empty() {
+            return Err(io::Error::other(
+                "the sources were scanned without noting what was walked",
+            ));
+        }
+        let dependencies = self.dependencies(plan, |_| true);
         writer.write_all(&spelled(&self.target))?;
         writer.write_all(b":")?;
         for path in &dependencies {
@@ -58,15 +64,11 @@ impl Depfile {
             writer.write_all(&spelled(path))?;
         }
         writer.write_all(b"\n\n")?;
-        let patterns: Vec<Vec<u8>> = dependencies
-            .iter()
-            .filter(|path| holds(path, b'%'))
-            .map(|path| spelled(path))
-            .collect();
+        let patterns = Patterns::among(&dependencies);
         for path in &dependencies {
             let spelled = spelled(path);
             // Make takes no rule of a pattern and a plain name; this one goes without.
-            if is_wild(path) && patterns.iter().any(|other| finds(&spelled, other)) {
+            if is_wild(path) && patterns.are_found_by(&spelled) {
                 continue;
             }
             writer.write_all(&spelled)?;
@@ -77,15 +79,41 @@ impl Depfile {
         Ok(())
     }
 
-    fn dependencies(&self, plan: &Plan) -> Vec<PathBuf> {
+    /// Everything that `plan` depends on and that is `wanted`, once each, sorted.
+    fn dependencies(&self, plan: &Plan, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
         let tree = plan.tree();
         let files = plan.stored().filter(|id| !tree.node(*id).is_directory());
         let files = files.map(|id| tree.content_path(id));
         let others = tree.walked.iter().chain(&self.inputs).cloned();
-        let mut all: Vec<PathBuf> = files.chain(others).map(|path| plain(&path)).collect();
+        let all = files.chain(others).map(|path| plain(&path));
+        let mut all: Vec<PathBuf> = all.filter(|path| wanted(path)).collect();
         all.sort();
         all.dedup();
         all
+    }
+}
+
+/// The names that make takes for patterns, as they are spelled.
+struct Patterns(Vec<Vec<u8>>);
+
+impl Patterns {
+    fn among(dependencies: &[PathBuf]) -> Self {
+        let patterns = dependencies.iter().filter(|path| holds(path, b'%'));
+        let mut spelled: Vec<Vec<u8>> = patterns.map(|path| spelled(path)).collect();
+        spelled.sort();
+        Self(spelled)
+    }
+
+    /// Whether make finds the file of one of them by a name that is spelled with `?`.
+    fn are_found_by(&self, wild: &[u8]) -> bool {
+        let sure_bytes = wild.iter().position(|byte| *byte == b'?').unwrap_or(wild.len());
+        let sure = &wild[..sure_bytes];
+        // Those that begin alike are neighbours: most often the few of one folder.
+        let first = self.0.partition_point(|pattern| pattern.as_slice() < sure);
+        let alike = |(one, other): (&u8, &u8)| one == other || *other == b'?';
+        let found =
+            |pattern: &Vec<u8>| pattern.len() == wild.len() && pattern.iter().zip(wild).all(alike);
+        self.0[first..].iter().take_while(|pattern| pattern.starts_with(sure)).any(found)
     }
 }
 
@@ -121,12 +149,6 @@ fn is_wild(path: &Path) -> bool {
 
 fn is_wild_byte(byte: u8) -> bool {
     byte.is_ascii_control() || b";|=".contains(&byte)
-}
-
-/// Whether make finds the file `other` too by what is spelled with `?`.
-fn finds(spelled: &[u8], other: &[u8]) -> bool {
-    let alike = |(one, other): (&u8, &u8)| one == other || *one == b'?';
-    spelled.len() == other.len() && spelled.iter().zip(other).all(alike)
 }
 
 /// A path with marks before what would end it.

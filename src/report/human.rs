@@ -85,9 +85,10 @@ pub fn pictured(report: &Report, look: &Look) -> String {
 /// How the image was written, and why so: a line for each decision, each with its end.
 pub fn strategy(strategy: &Strategy) -> String {
     let mut text = String::new();
+    let did = if strategy.cache == Cache::Unused { "compared" } else { "wrote" };
     let jobs = match strategy.jobs.count() {
-        1 => "one thread read and wrote".to_owned(),
-        jobs => format!("{jobs} threads read and wrote at the same time"),
+        1 => format!("one thread read and {did}"),
+        jobs => format!("{jobs} threads read and {did} at the same time"),
     };
     let why = match (strategy.jobs_asked, strategy.cache) {
         (Some(asked), _) if asked == strategy.jobs => "as asked",
@@ -95,7 +96,9 @@ pub fn strategy(strategy: &Strategy) -> String {
         (None, _) if strategy.jobs.count() == 1 => "there was no work or processor for more",
         (None, Cache::Past(_) | Cache::Refused) => "so that the disk always has something to do",
         (None, Cache::Stream) => "so that one reads while another writes",
-        (None, Cache::Through(_)) => "one for each processor, four at most, where there is work",
+        (None, Cache::Unused | Cache::Through(_)) => {
+            "one for each processor, four at most, where there is work"
+        }
     };
     let _ = writeln!(text, "{jobs}: {why} (--jobs)");
     text.push_str(match strategy.cloning {
@@ -115,7 +118,7 @@ pub fn strategy(strategy: &Strategy) -> String {
     });
     let size = |room_bytes| format_size(room_bytes, BINARY);
     let _ = match strategy.cache {
-        Cache::Stream => Ok(()),
+        Cache::Unused | Cache::Stream => Ok(()),
         Cache::Through(Reason::Asked) => {
             writeln!(text, "written through the page cache, as asked (--direct)")
         }

@@ -134,10 +134,6 @@ struct WrittenFacts {
     jobs_asked: Option<usize>,
     cloning: &'static str,
     room: &'static str,
-    /// Whether room on the disk was reserved before the first byte, by --preallocate or unasked.
-    room_reserved: bool,
-    /// Whether all writes went past the page cache.
-    past_page_cache: bool,
     page_cache: &'static str,
     page_cache_reason: Option<&'static str>,
     page_cache_room_bytes: Option<u64>,
@@ -278,6 +274,7 @@ fn written_facts(written: &WrittenTo) -> WrittenFacts {
     let Writing { outcome, strategy, unchanged, digests, elapsed } = &written.writing;
     let Strategy { jobs, jobs_asked, room, cloning, cache } = *strategy;
     let (page_cache, reason) = match cache {
+        Cache::Unused => ("unused", None),
         Cache::Stream => ("stream", None),
         Cache::Through(reason) => ("through", Some(reason)),
         Cache::Past(reason) => ("past", Some(reason)),
@@ -305,11 +302,9 @@ fn written_facts(written: &WrittenTo) -> WrittenFacts {
             Room::Written => "written",
             Room::Whole => "whole",
         },
-        room_reserved: room != Room::None,
         page_cache,
         page_cache_reason,
         page_cache_room_bytes,
-        past_page_cache: matches!(cache, Cache::Past(_)),
         unchanged: *unchanged,
         sha256: digests.image.map(|digest| hexadecimal(&digest)),
         seconds: elapsed.as_secs_f64(),

@@ -1,75 +1,66 @@
-//! A small file that tells of the image, written before the image has its name and named with it.
-//! Knows nothing of what it tells.
+//! A small file that tells of the image: opened before the image is written, so that what cannot be
+//! is told before, filled after, and named with it. Knows nothing of what it tells.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 
 use super::output::{Output, OutputError};
 use super::unnamed::Unnamed;
 
-/// A companion that is complete but for its name.
+/// A companion in the making.
 #[derive(Debug)]
 pub struct Companion {
     output: Output,
-    /// The file and its name to be; `None` for a stream, which has taken its bytes.
-    file: Option<(Unnamed, PathBuf)>,
+    /// `None` for a stream.
+    file: Option<Unnamed>,
 }
 
 impl Companion {
-    /// Writes what `tell` says to where `output` names.
+    /// One that is empty, for where `output` names.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn open(output: &Output) -> Result<Self, OutputError> {
+        let path = output.path().filter(|_| !output.is_stream());
+        let file = path.map(Unnamed::beside).transpose();
+        Ok(Self { output: output.clone(), file: file.map_err(|error| output.error(error))? })
+    }
+
+    /// Writes what `tell` says.
     ///
     /// # Errors
     /// When the system refuses; then nothing is left, and what was there stays.
     pub fn write(
-        output: &Output,
+        &self,
         tell: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<Self, OutputError> {
-        let written = match output.path().filter(|_| !output.is_stream()) {
-            Some(path) => write_file(output, path.to_path_buf(), tell).map(Some),
-            None => write_stream(output, tell).map(|()| None),
+    ) -> Result<(), OutputError> {
+        let written = match (&self.file, self.output.path()) {
+            (Some(new), _) => fill(new.file(), tell).and_then(|()| match self.output.old_mode() {
+                Some(mode) => new.file().set_permissions(Permissions::from_mode(mode)),
+                None => Ok(()),
+            }),
+            (None, Some(path)) => {
+                OpenOptions::new().write(true).open(path).and_then(|stream| fill(stream, tell))
+            }
+            (None, None) => fill(io::stdout().lock(), tell),
         };
-        let file = written.map_err(|error| output.error(error))?;
-        Ok(Self { output: output.clone(), file })
+        written.map_err(|error| self.output.error(error))
     }
 
-    /// Gives the file its name.
+    /// Gives the file its name; a stream has taken its bytes.
     ///
     /// # Errors
     /// When the system refuses.
     pub fn publish(self) -> Result<(), OutputError> {
-        let Some((file, path)) = self.file else { return Ok(()) };
-        file.publish(&path).map_err(|error| self.output.error(error))?;
+        let Some((file, path)) = self.file.zip(self.output.path()) else { return Ok(()) };
+        file.publish(path).map_err(|error| self.output.error(error))?;
         Ok(())
     }
 }
 
-fn write_file(
-    output: &Output,
-    path: PathBuf,
-    tell: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<(Unnamed, PathBuf)> {
-    let file = Unnamed::beside(&path)?;
-    let mut writer = BufWriter::new(file.file());
-    tell(&mut writer)?;
-    writer.flush()?;
-    drop(writer);
-    if let Some(mode) = output.old_mode() {
-        file.file().set_permissions(Permissions::from_mode(mode))?;
-    }
-    Ok((file, path))
-}
-
-fn write_stream(
-    output: &Output,
-    tell: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
-    let stream: Box<dyn Write> = match output.path() {
-        Some(path) => Box::new(OpenOptions::new().write(true).open(path)?),
-        None => Box::new(io::stdout().lock()),
-    };
-    let mut writer = BufWriter::new(stream);
+fn fill(into: impl Write, tell: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut writer = BufWriter::new(into);
     tell(&mut writer)?;
     writer.flush()
 }

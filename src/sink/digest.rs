@@ -11,6 +11,22 @@ use super::{Destination, WriteError, zeros};
 /// A SHA-256.
 pub type Sum = [u8; 32];
 
+/// What is to be digested.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The whole image.
+    pub image: bool,
+    /// Each stretch of blocks that a block map tells of.
+    pub mapped_blocks: bool,
+}
+
+impl Wanted {
+    /// Whether every byte has to be seen.
+    pub(super) fn is_any(self) -> bool {
+        self.image || self.mapped_blocks
+    }
+}
+
 /// What was digested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Digests {

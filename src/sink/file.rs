@@ -118,11 +118,11 @@ impl NewFile {
 
     /// Gives the file its name, in one step for whoever looks; with `--sync` the name is on the
     /// disk too then.
-    pub(super) fn publish(self) -> Result<(), OutputError> {
+    pub(super) fn publish(self, newer_than_folder: bool) -> Result<(), OutputError> {
         let Self { file, path, output, .. } = self;
         let publish = || {
             let file = file.publish(&path)?;
-            if output.newer_than_folder {
+            if newer_than_folder {
                 file.set_modified(SystemTime::now())?;
             }
             if output.sync { File::open(directory_of(&path))?.sync_all() } else { Ok(()) }

@@ -30,13 +30,6 @@ pub struct Output {
     pub direct: Direct,
     /// Whether an image that is there and would come out the same is left as it is, its time too.
     pub if_changed: bool,
-    /// Whether a new image is to be newer than the folder that it lies in, whose time its coming
-    /// changes: make compares the two if the folder is a source.
-    pub newer_than_folder: bool,
-    /// Whether the image is digested on the way.
-    pub digest: bool,
-    /// Whether what a block map tells of is.
-    pub block_map: bool,
 }
 
 /// Whether a file is written past the page cache; where the file system refuses, it is not.
@@ -70,7 +63,7 @@ pub enum OutputError {
     Io {
         /// The output as text.
         name: String,
-        /// Whether there is an older image that stays until the new one is complete.
+        /// Whether there is an older file that stays until the new one is complete.
         replaces: bool,
         /// What the system said.
         error: io::Error,
@@ -81,8 +74,8 @@ pub enum OutputError {
     /// A person looks at it.
     #[error("{0} is a terminal; send the image to a file or a pipe")]
     Terminal(String),
-    /// Not a place for an image.
-    #[error("{}: is a {what}; write an image file and copy it there", printable::path(path))]
+    /// Not a place for a file.
+    #[error("{}: is a {what}; write a file and copy it there", printable::path(path))]
     Unsupported {
         /// The output.
         path: PathBuf,
@@ -147,15 +140,15 @@ impl OutputError {
 
 fn explain(error: &io::Error, replaces: bool) -> String {
     let remedy = match error.kind() {
-        io::ErrorKind::StorageFull if !replaces => "no room left for the image",
+        io::ErrorKind::StorageFull if !replaces => "no room left for it",
         io::ErrorKind::StorageFull => {
-            "no room left for the image; the old one stays until the new one is complete, so both need room"
+            "no room left for it; the old one stays until the new one is complete, so both need room"
         }
-        io::ErrorKind::QuotaExceeded => "the quota leaves no room for the image",
+        io::ErrorKind::QuotaExceeded => "the quota leaves no room for it",
         io::ErrorKind::FileTooLarge => {
             "the file system or a limit of this process (ulimit -f) allows no file of this size"
         }
-        io::ErrorKind::BrokenPipe => "the reader went away before the image was complete",
+        io::ErrorKind::BrokenPipe => "the reader went away before all of it was written",
         _ => return format!("cannot be written: {}", printable::error(error)),
     };
     remedy.to_owned()
@@ -214,9 +207,6 @@ impl Output {
             jobs: None,
             direct: Direct::default(),
             if_changed: false,
-            newer_than_folder: false,
-            digest: false,
-            block_map: false,
         }
     }
 
@@ -240,11 +230,6 @@ impl Output {
     /// Whether bytes can only be written one after the other.
     pub fn is_stream(&self) -> bool {
         !matches!(self.place, Place::File { .. })
-    }
-
-    /// Whether every byte has to be seen.
-    pub(super) fn is_digested(&self) -> bool {
-        self.digest || self.block_map
     }
 
     /// The output as text for messages.

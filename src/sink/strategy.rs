@@ -66,6 +66,8 @@ pub enum Cloning {
 /// Whether writes go through the page cache of the system, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cache {
+    /// Nothing was written: the image that is there is the same.
+    Unused,
     /// A stream has no choice.
     Stream,
     /// Through it: the image is there when the disk has not seen it yet, and whoever reads it next
@@ -109,7 +111,7 @@ impl Cache {
 /// How many threads work, where it was not asked for.
 pub(super) fn default_jobs(cache: Cache) -> Jobs {
     match cache {
-        Cache::Through(_) | Cache::Refused => Jobs::default(),
+        Cache::Unused | Cache::Through(_) | Cache::Refused => Jobs::default(),
         Cache::Past(_) => Jobs::default().at_least(LEAST_DIRECT_JOBS),
         Cache::Stream => Jobs::default().at_least(LEAST_STREAM_JOBS),
     }

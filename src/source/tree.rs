@@ -214,8 +214,9 @@ pub struct Tree {
     pub refusals: Vec<Refusal>,
     /// What was left out as asked, sorted by path.
     pub notices: Vec<Notice>,
-    /// What decides what the tree holds, but for the files in it, where that was asked for: every host
-    /// directory that was listed or gave its time, and every manifest.
+    /// What decides what the tree holds, but for the files in it: the sources as they were named, every
+    /// host directory that was listed or gave its time, and every manifest. Empty where that was not
+    /// asked for.
     pub walked: Vec<PathBuf>,
 }
 

@@ -87,6 +87,9 @@ impl<'a> Walk<'a> {
         if !std::mem::take(&mut self.first) {
             self.tree.expect_meetings();
         }
+        if self.sources.note_walked {
+            self.tree.walked.push(place.path.clone());
+        }
         let path = &place.path;
         let seen = match fs::metadata(path) {
             Ok(metadata) => Seen::from(&metadata),

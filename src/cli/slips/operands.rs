@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::typed::{Part, Typed};
-use crate::cli::deliver::RESERVED_WORDS;
+use crate::cli::outputs::RESERVED_WORDS;
 use crate::cli::values::{self, SizeArg};
 
 /// Endings of the names of images.

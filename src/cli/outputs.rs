@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use super::args::{Args, DigestKind, PastCache};
-use super::request;
 use crate::delivery::Delivery;
 use crate::jobs::Jobs;
 use crate::printable;
@@ -49,6 +48,7 @@ pub(super) fn delivery(args: &Args) -> Result<Option<Delivery>> {
     };
     Ok(Some(Delivery {
         depth: if args.verify { Depth::Contents } else { Depth::Structure },
+        digest: args.digest == Some(DigestKind::Sha256),
         map,
         block_map,
         depfile,
@@ -92,9 +92,6 @@ fn image(args: &Args, path: &Path) -> Result<Output> {
         PastCache::Never => Direct::Never,
     };
     output.if_changed = args.if_changed;
-    output.newer_than_folder = args.depfile.is_some();
-    output.digest = args.digest == Some(DigestKind::Sha256);
-    output.block_map = args.bmap.is_some();
     Ok(output)
 }
 
@@ -126,10 +123,8 @@ fn companion(
 
 /// The rule of the image for make.
 fn rule(args: &Args, image: &Output, path: &Path) -> Result<Depfile> {
-    let files = args.from.iter().filter_map(|text| request::place(text).ok());
-    let files = files.map(|place| place.path).filter(|path| path.is_file());
     let inputs = inputs(args).map(|(_, path)| path.to_path_buf());
-    let depfile = Depfile { target: path.to_path_buf(), inputs: files.chain(inputs).collect() };
+    let depfile = Depfile { target: path.to_path_buf(), inputs: inputs.collect() };
     if !depfile.can_name_target() {
         bail!("--depfile: make and ninja cannot name {}; rename the image", image.name());
     }
