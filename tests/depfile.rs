@@ -166,7 +166,7 @@ fn awkward_names() -> Vec<String> {
     let characters = (' '..='~').filter(|c| !c.is_ascii_alphanumeric() && *c != '/');
     let mut names: Vec<String> = characters.map(|c| format!("a{c}b")).collect();
     let whole =
-        ["=", "~x", "-x", "%", ".PHONY", "include", "a  b", "#", "$$", "a%b%c", "été", "[a]"];
+        ["=", "~x", "-x", "%", ".PHONY", "include", "a  b", "#", "$$", "a%b%c", "été", "[a]", "a&"];
     names.extend(whole.map(str::to_owned));
     names
 }

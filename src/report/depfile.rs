@@ -144,7 +144,12 @@ fn is_misread(path: &Path) -> bool {
 /// Whether a byte of the name cannot stand in a rule at all. Make finds the file by `?` in its place.
 fn is_wild(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
-    bytes.iter().any(|byte| is_wild_byte(*byte)) || bytes.ends_with(b" ") || bytes.ends_with(b":")
+    bytes.iter().any(|byte| is_wild_byte(*byte)) || bytes.last().is_some_and(is_wild_at_end)
+}
+
+/// Make passes over a blank before the colon of a rule, and reads `::` and `&:` as other colons.
+fn is_wild_at_end(byte: &u8) -> bool {
+    b" :&".contains(byte)
 }
 
 fn is_wild_byte(byte: u8) -> bool {
@@ -159,7 +164,7 @@ fn spelled(path: &Path) -> Vec<u8> {
     for (index, byte) in bytes.iter().enumerate() {
         let last = index + 1 == bytes.len();
         match byte {
-            b' ' | b':' if last => text.push(b'?'),
+            byte if last && is_wild_at_end(byte) => text.push(b'?'),
             b' ' | b'#' | b':' => {
                 // Those before it would mean it.
                 text.extend(std::iter::repeat_n(b'\\', backslashes + 1));
