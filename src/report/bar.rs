@@ -1,7 +1,6 @@
 //! The image drawn as a bar of its regions, with a table that says which is which. Pure: what the
 //! terminal can show is told, not asked.
 
-use std::cmp::Reverse;
 use std::fmt::Write;
 
 use super::human::size_text;
@@ -29,7 +28,8 @@ const COLUMNS_WITHOUT_BYTES: usize = 36;
 
 /// The bar and the table of `regions`, which touch; each line with its end.
 ///
-/// Every region has a column of the bar at least. The shares are rounded so that they sum to 100 %.
+/// Every region has a column of the bar at least. The shares are rounded so that they sum to 100 %
+/// and equal regions have equal shares.
 pub fn picture(regions: &[RegionExtent], look: &Look) -> String {
     let columns = look.columns.clamp(LEAST_COLUMNS, MOST_COLUMNS);
     let lens: Vec<u64> = regions.iter().map(|extent| extent.len).collect();
@@ -68,18 +68,26 @@ fn bar_columns(lens: &[u64], columns: usize) -> Vec<usize> {
     shares.into_iter().map(|share| 1 + share).collect()
 }
 
-/// `whole` in parts as `weights`: each rounded down, and what is left to the largest remainders.
+/// `whole` in parts as `weights`, each rounded to the nearest, so that equal weights have equal parts.
+/// What is then missing or too much is the largest one's, where it is told least; of those that have
+/// no equal if there are such.
 fn apportioned(weights: &[u64], whole: usize) -> Vec<usize> {
     let total = weights.iter().map(|weight| u128::from(*weight)).sum::<u128>().max(1);
-    let exact = |weight: u64| u128::from(weight) * whole as u128;
-    // No part is larger than `whole`.
-    let mut parts: Vec<usize> =
-        weights.iter().map(|weight| (exact(*weight) / total) as usize).collect();
-    let left = whole - parts.iter().sum::<usize>();
-    let mut by_remainder: Vec<usize> = (0..weights.len()).collect();
-    by_remainder.sort_by_key(|index| Reverse(exact(weights[*index]) % total));
-    for index in by_remainder.into_iter().take(left) {
-        parts[index] += 1;
+    let nearest = |weight: &u64| {
+        let exact = u128::from(*weight) * whole as u128;
+        // No part is larger than `whole`.
+        ((2 * exact + total) / (2 * total)) as usize
+    };
+    let mut parts: Vec<usize> = weights.iter().map(nearest).collect();
+    let sum: usize = parts.iter().sum();
+    let is_alone =
+        |index: usize| weights.iter().filter(|weight| **weight == weights[index]).count() == 1;
+    let can_give = |index: usize| parts[index] + whole >= sum;
+    let taker = (0..weights.len())
+        .filter(|index| can_give(*index))
+        .max_by_key(|index| (is_alone(*index), weights[*index]));
+    if let Some(taker) = taker {
+        parts[taker] = parts[taker] + whole - sum;
     }
     parts
 }
@@ -139,7 +147,7 @@ mod tests {
         assert_eq!(
             picture(&floppy(), &ASCII),
             "\
-|12/+##############################################.............................
+|12/+###############################################............................
 
   region              from byte          bytes          size    share
 | reserved area               0            512         512 B    0.0 %
@@ -253,9 +261,22 @@ mod tests {
     }
 
     #[test]
+    fn equal_regions_have_equal_shares() {
+        // 3.5 of 1000 each, and once more with FATs that round down.
+        assert_eq!(apportioned(&[8, 35, 35, 9922], 1000), [1, 4, 4, 991]);
+        assert_eq!(apportioned(&[4, 4, 4, 9988], 1000), [0, 0, 0, 1000]);
+        assert_eq!(apportioned(&[3, 3, 4], 100), [30, 30, 40]);
+        assert_eq!(apportioned(&[1, 3, 3], 100), [14, 43, 43]);
+        assert_eq!(apportioned(&[2, 7, 7], 100), [12, 44, 44]);
+        // A volume of 16 MiB with two FATs of 8.5 KiB.
+        let volume = [2048, 8704, 8704, 16384, 2048, 16_739_328];
+        assert_eq!(apportioned(&volume, 1000), [0, 1, 1, 1, 0, 997]);
+    }
+
+    #[test]
     fn parts_sum_to_the_whole() {
-        assert_eq!(apportioned(&[1, 1, 1], 1000), [334, 333, 333]);
-        assert_eq!(apportioned(&[1, 1, 1, 1, 1, 1, 1], 1000), [143, 143, 143, 143, 143, 143, 142]);
+        // All alike can not be told alike.
+        assert_eq!(apportioned(&[1, 1, 1], 1000), [333, 333, 334]);
         assert_eq!(apportioned(&[u64::MAX, u64::MAX], 1000), [500, 500]);
         assert_eq!(apportioned(&[7], 1000), [1000]);
         for weights in [&[3, 5, 11, 13][..], &[1, 999_999], &[1, 1, 1_000_000_000_000, 77]] {
@@ -264,6 +285,17 @@ mod tests {
                 assert_eq!(bar_columns(weights, whole).iter().sum::<usize>(), whole);
                 assert!(bar_columns(weights, whole).iter().all(|count| *count > 0));
             }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn parts_of_any_regions_sum_to_the_whole(
+            weights in proptest::collection::vec(1..40_u64, 1..=7),
+            whole in 13..=1000_usize,
+        ) {
+            let parts = apportioned(&weights, whole);
+            proptest::prop_assert_eq!(parts.iter().sum::<usize>(), whole);
         }
     }
 }
