@@ -118,6 +118,16 @@ fn a_file_of_patterns_is_told_by_its_lines() {
 }
 
 #[test]
+fn a_mark_before_a_list_is_no_part_of_it() {
+    let scene = Scene::new(&["a.bak", "keep"]);
+    let notice = |line| [format!("src/a.bak: left out by list:{line}: *.bak")];
+    for (text, line) in [("\u{FEFF}*.bak\n", 1), ("\u{FEFF}# of Windows\r\n*.bak\r\n", 2)] {
+        fs::write(scene.place.path("list"), text).unwrap();
+        scene.holds(&["--exclude-from", "list"], &["keep"], &notice(line).each_ref().map(|n| &**n));
+    }
+}
+
+#[test]
 fn patterns_come_from_standard_input_too() {
     let scene = Scene::new(&["a.bak", "keep"]);
     let list = scene.place.path("list");

@@ -14,6 +14,9 @@ use crate::pattern::Patterns;
 use crate::plan::request::AttributeWishes;
 use crate::printable;
 
+/// What some editors put before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Patterns that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.iter().map(|fault| fault.text.as_str()).collect::<Vec<_>>().join("\n"))]
@@ -39,7 +42,8 @@ pub(super) fn exclude(args: &Args) -> Result<Patterns> {
     }
     for path in &args.exclude_from {
         let (name, bytes) = read(path)?;
-        for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+        for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
             match std::str::from_utf8(line) {
                 // FAT holds no name that ends in a blank.
                 Ok(line) => match line.trim_end() {
