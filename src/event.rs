@@ -1,6 +1,7 @@
 //! What a running build tells whoever watches it. Knows neither terminal nor format.
 
-use std::fmt::{self, Write};
+use std::fmt;
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use crate::printable;
@@ -128,7 +129,7 @@ named! {
         ManifestIllegal = "manifest-illegal",
         /// What a manifest names is of another kind or size than it says.
         ContentsUnexpected = "contents-unexpected",
-        /// A source is the output as well.
+        /// A source is an output as well.
         SourceIsOutput = "source-is-output",
         /// Something changed, vanished or was replaced while it was walked or read.
         SourceChanged = "source-changed",
@@ -246,39 +247,64 @@ impl NoticeKind {
     }
 }
 
-/// A fact that does not stop the build.
+/// A fact that does not stop the build. There can be one for each file, so it is kept small.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// What kind of fact.
     pub kind: NoticeKind,
-    /// How much of the text is the path: there can be a notice for each file, so it is kept once.
+    /// The line of the file at the path, if it is of one.
+    line: Option<NonZeroU32>,
+    /// How much of the text is the path.
     path_bytes: u32,
     /// The whole fact as one line, path first where it has one.
-    pub text: String,
+    pub text: Box<str>,
 }
+
+const _: () = assert!(size_of::<Notice>() <= 32);
 
 impl Notice {
     /// Of the image as a whole.
     pub fn new(kind: NoticeKind, text: String) -> Self {
-        Self { kind, path_bytes: 0, text }
+        Self { kind, line: None, path_bytes: 0, text: text.into() }
     }
 
     /// Of one file, directory or link.
     pub fn at(path: &Path, kind: NoticeKind, fact: impl fmt::Display) -> Self {
-        let mut text = printable::path(path);
-        // A longer path is none that a system could have given.
-        let path_bytes = u32::try_from(text.len()).unwrap_or(0);
-        // A string takes everything.
-        let _ = write!(text, ": {fact}");
-        Self { kind, path_bytes, text }
+        Self::of(path, kind, format_args!(": {fact}"))
     }
 
-    /// The path as in the text, if it is about one.
+    /// Of a line of a manifest, from 1 on, and of what it names unless that is empty.
+    pub fn at_line(
+        manifest: &Path,
+        line: u32,
+        named: &Path,
+        kind: NoticeKind,
+        fact: impl fmt::Display,
+    ) -> Self {
+        let named = printable::path(named);
+        let colon = if named.is_empty() { "" } else { ": " };
+        let rest = format_args!(":{line}: {named}{colon}{fact}");
+        Self { line: NonZeroU32::new(line), ..Self::of(manifest, kind, rest) }
+    }
+
+    fn of(path: &Path, kind: NoticeKind, rest: fmt::Arguments<'_>) -> Self {
+        let path = printable::path(path);
+        // A longer path is none that a system could have given.
+        let path_bytes = u32::try_from(path.len()).unwrap_or(0);
+        Self { path_bytes, ..Self::new(kind, format!("{path}{rest}")) }
+    }
+
+    /// The path as in the text, if it is about one; of a line of a manifest the manifest's.
     pub fn path(&self) -> Option<&str> {
         match self.path_bytes {
             0 => None,
             bytes => self.text.get(..usize::try_from(bytes).ok()?),
         }
+    }
+
+    /// The line of the manifest that [`Notice::path`] names, from 1 on.
+    pub fn line(&self) -> Option<u32> {
+        self.line.map(NonZeroU32::get)
     }
 }
 

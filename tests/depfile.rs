@@ -4,6 +4,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Stdio;
 use std::thread::sleep;
@@ -159,6 +160,27 @@ fn make_knows_of_what_a_manifest_names() {
 #[test]
 fn ninja_knows_of_what_a_manifest_names() {
     reads_manifests("ninja");
+}
+
+/// A single file is an input under the name that was typed, and so is where that leads if it is a
+/// link's.
+#[test]
+fn single_files_are_named_as_typed() {
+    let place = Workplace::new();
+    let files = TreeBuilder::new(place.path("files"));
+    files.file("one", "one").file("two", "two").link("two", "link").file("bak", "").settle();
+    symlink("files", place.path("folder")).unwrap();
+    let arguments = ["--from", "files/one:/", "--from", "./folder/two:/", "--from", "files/link:/"];
+    let others = ["--from", "files/bak:/", "--exclude", "bak", "--depfile", "out.d", "out.img"];
+    let ran = place.run(&[&arguments[..], &others].concat());
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    let end = place.folder.path().canonicalize().unwrap().join("files/two");
+    let end = end.display();
+    let rule = format!(
+        "out.img: \\\n {end} \\\n ./folder/two \\\n files/bak \\\n files/link \\\n files/one\n\n"
+    );
+    let written = fs::read_to_string(place.path("out.d")).unwrap();
+    assert!(written.starts_with(&rule), "{written}");
 }
 
 /// Names with every printable character of ASCII, and some that are awkward as a whole.

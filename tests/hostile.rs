@@ -785,7 +785,7 @@ fn signals_end_a_build_into_a_fifo_that_nobody_reads() {
 fn a_file_that_is_source_and_output_is_refused_and_kept() {
     let scene = Scene::new();
     fs::write(scene.path("precious"), "data").unwrap();
-    let line = "precious: is a source and the output as well; name another file for the image";
+    let line = "precious: is a source and an output as well; name another file for the output";
     scene.fails(&mut scene.command(&["--from", "precious:/p", "precious"]), 4, line);
     let line = "--boot-code precious: is the output as well; name another file for the image";
     let arguments = ["--from", "src", "--boot-code", "precious", "precious"];

@@ -168,6 +168,10 @@ fn a_manifest_is_known_by_its_name_or_its_first_bytes() {
     scene.expected.file("file", "x");
     scene.write("by-name.mtree", text).holds(&["--from", "by-name.mtree"], &[]);
     scene.write("by-text", format!("#mtree\n{text}")).holds(&["--from", "by-text"], &[]);
+    // Editors of Windows put a mark before the text.
+    for (name, beginning) in [("marked", "\u{FEFF}#mtree v2\r\n"), ("marked.mtree", "\u{FEFF}")] {
+        scene.write(name, format!("{beginning}{text}")).holds(&["--from", name], &[]);
+    }
     fs::remove_file(scene.path("out.img")).unwrap();
     let unknown = "list: is a file, not a directory; say where it goes: --from list:/list; a manifest begins with \
                    #mtree or is named *.mtree";
@@ -314,11 +318,9 @@ fn a_manifest_that_may_not_be_read_is_refused() {
     let scene = Scene::new();
     scene.refused(&FROM, &["files.mtree: cannot be read: no such file or directory"]);
     make_fifo(&scene.path("fifo.mtree"));
-    let lines = [
-        "fifo.mtree: is a file, not a directory; say where it goes: --from fifo.mtree:/fifo.mtree; a \
-                  manifest begins with #mtree or is named *.mtree",
-    ];
-    scene.refused(&["--from", "fifo.mtree"], &lines);
+    let line =
+        "fifo.mtree: is a FIFO; a source is a directory or a file, and a manifest has to be a file";
+    scene.refused(&["--from", "fifo.mtree"], &[line]);
 }
 
 #[test]
@@ -539,13 +541,66 @@ fn names_that_fat_cannot_hold_are_told_with_their_line() {
 fn outputs_of_the_build_are_no_contents_of_it() {
     let scene = Scene::new();
     scene.contents.file("file", "x").settle();
-    scene.write("out.img", "an old image");
-    scene.expected.file("file", "x");
-    scene.write("files.mtree", "./old.img contents=out.img\n./file contents=out/file\n");
-    scene.holds(&FROM, &["files.mtree:1: old.img: output of this build left out"]);
+    scene.write("files.mtree", "./file contents=out/file\n./a/b contents=out/link optional\n");
+    let tail = "is a source and an output as well; name another file for the output";
+    for target in ["out/file", "one.bin"] {
+        symlink(scene.path(target), scene.path("out/link")).unwrap();
+        scene.write(target, "precious");
+        let refused = |arguments: &[&str], lines: &[String]| {
+            let ran = scene.run(arguments);
+            assert_eq!(
+                (told(&ran), ran.status),
+                (lines.iter().map(String::as_str).collect(), Some(4))
+            );
+            assert_eq!(fs::read_to_string(scene.path(target)).unwrap(), "precious");
+        };
+        let by_link = format!("files.mtree:2: a/b: contents out/link: {tail}");
+        let lines = match target {
+            "out/file" => vec![
+                format!("files.mtree:1: file: contents out/file: {tail}"),
+                by_link,
+                "no image was written: 2 problems".to_owned(),
+            ],
+            _ => vec![by_link],
+        };
+        refused(&["--from", "files.mtree", target], &lines);
+        for flag in ["--map", "--bmap", "--depfile"] {
+            refused(&["--from", "files.mtree", flag, target, "out.img"], &lines);
+            let line = format!("{target}: {tail}");
+            let given = format!("{target}:/boot/");
+            refused(&["--from", &given, flag, target, "out.img"], &[line]);
+            assert!(!scene.path("out.img").exists());
+        }
+        fs::remove_file(scene.path("out/link")).unwrap();
+    }
     let ran = scene.run(&["--from", "files.mtree", "files.mtree"]);
-    let line = "files.mtree: is a source and the output as well; name another file for the image";
-    assert_eq!((told(&ran), ran.status), (vec![line], Some(4)));
+    assert_eq!((told(&ran), ran.status), (vec![&*format!("files.mtree: {tail}")], Some(4)));
+}
+
+/// Nor do single files.
+#[test]
+fn what_is_left_out_makes_no_directories() {
+    let scene = Scene::new();
+    scene.contents.file("file", "x").settle();
+    make_fifo(&scene.path("fifo"));
+    let text = "/set type=file\n./a/b/missing contents=none optional\n./c/d/x.bak contents=out/file\n\
+                ./e/f/pipe type=fifo\n./g/link type=link\n./h/dir type=dir contents=none optional\n\
+                ./i.bak/j/file contents=out/file\n./kept contents=out/file\n";
+    let sources =
+        ["--from", "files.mtree", "--from", "out/file:/k/x.bak", "--from", "fifo:/l/pipe"];
+    let policies = ["--exclude", "*.bak", "--special", "skip", "--symlinks", "skip"];
+    scene.expected.file("kept", "x");
+    let notices = [
+        "fifo:/l/pipe: FIFO left out",
+        "files.mtree:2: a/b/missing: optional, and left out: there is no none",
+        "files.mtree:3: c/d/x.bak: left out by --exclude *.bak",
+        "files.mtree:4: e/f/pipe: FIFO left out",
+        "files.mtree:5: g/link: symbolic link left out",
+        "files.mtree:6: h/dir: optional, and left out: there is no none",
+        "files.mtree:7: i.bak/j/file: left out by --exclude *.bak",
+        "out/file:/k/x.bak: left out by --exclude *.bak",
+    ];
+    scene.write("files.mtree", text).holds(&[&sources[..], &policies].concat(), &notices);
 }
 
 /// Changes a file when the first bytes are written.

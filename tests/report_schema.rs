@@ -188,9 +188,9 @@ fn notices_of_every_kind_are_as_described() {
         let (kind, text) = (notice["kind"].as_str().unwrap(), notice["text"].as_str().unwrap());
         match notice["path"].as_str() {
             Some(path) => {
-                assert!(text.starts_with(&format!("{path}: ")), "{notice}");
-                // Of a manifest it is a line.
-                let path = path.split_once(":1").map_or(path, |(manifest, _)| manifest);
+                let line = notice.get("line").map(|line| format!(":{line}")).unwrap_or_default();
+                assert!(text.starts_with(&format!("{path}{line}: ")), "{notice}");
+                assert_eq!(!line.is_empty(), path == "list.mtree", "{notice}");
                 assert!(fs::symlink_metadata(scene.path(path)).is_ok(), "{notice}");
             }
             None => assert!(of_the_image.contains(&kind), "{notice}"),
@@ -273,13 +273,68 @@ fn refusals_of_sources_are_as_described() {
         ("manifest-illegal", "list.mtree", json!(3)),
         ("contents-unexpected", "list.mtree", json!(4)),
         ("link", "list.mtree", json!(5)),
-        ("name-illegal", "list.mtree:1: a:b", Value::Null),
+        ("name-illegal", "list.mtree", json!(1)),
     ];
     let wanted = wanted.map(|(kind, path, line)| [json!(kind), json!(path), line]);
     assert_eq!(faults, wanted.each_ref().map(|fault| fault.each_ref()));
     let flags = texts(problems(&scene.documents), "flag");
     let all = ["--overlay", "--dangling skip", "--special skip", "--invalid-names replace"];
     assert_eq!(flags, all.into_iter().chain(["--clash rename"]).collect());
+    assert_described(&scene.documents);
+}
+
+/// The manifest is the path, and the line a field of its own, whatever it is about.
+#[test]
+fn lines_of_manifests_are_told_in_fields() {
+    let mut scene = Scene::new();
+    let huge = File::create(scene.path("huge")).unwrap();
+    huge.set_len(5 << 30).unwrap();
+    let mut text =
+        "#mtree\n./d type=dir\n/set type=file contents=src/file.txt\n./a:b\n./\\351\n./X\n./x\n./con\n\
+                    ./huge contents=huge\n./x contents=src/none\n./old time=0\n"
+            .to_owned();
+    text.extend((0..3300).map(|number| format!("./d/{number:0>240}\n")));
+    fs::write(scene.path("list.mtree"), text).unwrap();
+    let lines = |facts: &Value| -> Vec<(String, u64)> {
+        let of_manifest = |fact: &&Value| fact["path"] == "list.mtree";
+        let facts = facts.as_array().unwrap().iter().filter(of_manifest);
+        let place = |fact: &Value| {
+            (fact["kind"].as_str().unwrap().to_owned(), fact["line"].as_u64().unwrap())
+        };
+        facts.map(place).collect()
+    };
+    let found = lines(&scene.run("--from list.mtree --windows-safe --dry-run")["problems"]);
+    let wanted = [
+        ("unreadable", 10),
+        ("name-illegal", 4),
+        ("device-name", 8),
+        ("name-not-unicode", 5),
+        ("name-clash", 7),
+        ("directory-too-large", 2),
+        ("file-too-large", 9),
+    ];
+    assert_eq!(found, wanted.map(|(kind, line)| (kind.to_owned(), line)));
+    let text = "#mtree\n/set type=file contents=src/file.txt colour=red\n./a:b\n./X\n./x\n./con\n./old time=0\n\
+                ./old\n./pipe type=fifo\n./more md5=0\n./\\sblank\n./gone optional contents=none\n";
+    fs::write(scene.path("list.mtree"), text).unwrap();
+    let go_on = "--overlay --special skip --invalid-names replace --clash rename --exclude more";
+    let document = scene.run(&format!("--from list.mtree {go_on} --mtime @0 --dry-run"));
+    let found = lines(&document["notices"]);
+    for (kind, line) in [
+        ("keyword-unknown", 2),
+        ("name-replaced", 3),
+        ("clash-renamed", 5),
+        ("device-name", 6),
+        ("time-clamped", 8),
+        ("file-replaced", 8),
+        ("special-file-skipped", 9),
+        ("digest-unchecked", 10),
+        ("excluded", 10),
+        ("leading-blank", 11),
+        ("optional-left-out", 12),
+    ] {
+        assert!(found.contains(&(kind.to_owned(), line)), "{kind}: {found:?}");
+    }
     assert_described(&scene.documents);
 }
 

@@ -10,23 +10,29 @@ use crate::source::{NodeId, Tree};
 /// files own none. The tree must fit, see `size`.
 pub(super) fn allocate(tree: &Tree, placed: &mut [Placed], geometry: &Geometry) -> Vec<u32> {
     let mut pass = Pass { next: FIRST_CLUSTER, last_clusters: Vec::new(), geometry };
-    let directories = tree.directories().iter().copied();
-    for directory in directories {
-        let Some(place) = placed.get_mut(directory.index()) else { continue };
-        let fixed_root = directory == NodeId::ROOT && geometry.kind() != FatKind::Fat32;
-        if !place.left_out && !fixed_root {
-            let bytes = u64::from(place.records) * u64::from(RECORD_BYTES);
-            place.first_cluster = pass.take(bytes.max(1));
-        }
-    }
-    for id in tree.ids() {
-        let node = tree.node(id);
+    let files = tree.ids().filter(|id| !tree.node(*id).is_directory());
+    for id in tree.directories().iter().copied().chain(files) {
         let Some(place) = placed.get_mut(id.index()) else { continue };
-        if !place.left_out && node.size_bytes() > 0 {
-            place.first_cluster = pass.take(node.size_bytes());
+        let bytes = chain_bytes(tree, id, place, geometry.kind());
+        if bytes > 0 {
+            place.first_cluster = pass.take(bytes);
         }
     }
     pass.last_clusters
+}
+
+/// Bytes for which a node has clusters; 0 where it owns none.
+pub(super) fn chain_bytes(tree: &Tree, id: NodeId, place: &Placed, kind: FatKind) -> u64 {
+    let node = tree.node(id);
+    let fixed_root = id == NodeId::ROOT && kind != FatKind::Fat32;
+    if place.left_out || fixed_root {
+        0
+    } else if node.is_directory() {
+        // A directory has a cluster even when it is empty.
+        (u64::from(place.records) * u64::from(RECORD_BYTES)).max(1)
+    } else {
+        node.size_bytes()
+    }
 }
 
 struct Pass<'a> {

@@ -1,9 +1,9 @@
 //! The attributes of each node, by the wishes. Knows no cluster.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use super::Placed;
+use super::names::{stored_name, stored_path};
 use super::request::AttributeWishes;
 use crate::event::{Notice, NoticeKind};
 use crate::fat::attr::Attributes;
@@ -23,14 +23,13 @@ pub(super) fn decide(
     placed: &mut [Placed],
     notices: &mut Vec<Notice>,
 ) {
-    let name = |id: NodeId| match changed_names.get(&id) {
-        Some(name) => Cow::from(name.as_bytes()),
-        None => Cow::from(tree.name(id)),
-    };
     let mut used = BTreeSet::new();
     for directory in tree.directories() {
-        let mut path =
-            if wishes.patterns.is_empty() { Vec::new() } else { path_of(tree, *directory, &name) };
+        let mut path = String::new();
+        if !wishes.patterns.is_empty() {
+            path = stored_path(tree, changed_names, *directory);
+            path.push('/');
+        }
         let directory_bytes = path.len();
         for child in tree.children(*directory) {
             let Some(place) = placed.get_mut(child.index()).filter(|place| !place.left_out) else {
@@ -43,8 +42,9 @@ pub(super) fn decide(
             }
             if !wishes.patterns.is_empty() {
                 path.truncate(directory_bytes);
-                path.extend_from_slice(&name(child));
-                for number in wishes.patterns.matching(&path, node.is_directory()) {
+                path.push_str(&stored_name(tree, changed_names, child));
+                let below_root = path.trim_start_matches('/').as_bytes();
+                for number in wishes.patterns.matching(below_root, node.is_directory()) {
                     used.insert(number);
                     let change = wishes.changes.get(number).copied().unwrap_or_default();
                     attributes = (attributes | change.set).without(change.clear);
@@ -56,16 +56,4 @@ pub(super) fn decide(
     let unused = (0..wishes.patterns.len()).filter(|number| !used.contains(number));
     let text = |number| format!("{}: matched nothing", wishes.patterns.told_as(number));
     notices.extend(unused.map(|number| Notice::new(NoticeKind::PatternUnused, text(number))));
-}
-
-/// The path of a directory's entries in the image up to their names.
-fn path_of<'a>(tree: &Tree, directory: NodeId, name: &impl Fn(NodeId) -> Cow<'a, [u8]>) -> Vec<u8> {
-    let mut names = Vec::new();
-    let mut at = directory;
-    while at != NodeId::ROOT {
-        names.push(name(at));
-        at = tree.node(at).parent();
-    }
-    let with_mark = names.iter().rev().flat_map(|name| name.iter().chain(b"/"));
-    with_mark.copied().collect()
 }

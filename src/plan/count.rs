@@ -68,8 +68,8 @@ impl Count {
             let Some(place) = place else { continue };
             place.records = u32::try_from(records).unwrap_or(u32::MAX);
             if records > MAX_RECORDS {
-                let path = (!root).then(|| tree.listed_path(*directory));
-                problems.push(Problem::DirectoryTooLarge { path, records });
+                let met_at = (!root).then(|| tree.met_at(*directory));
+                problems.push(Problem::DirectoryTooLarge { met_at, records });
             }
             if root {
                 self.demand.root_records = records;
@@ -88,8 +88,8 @@ impl Count {
             }
             let size_bytes = node.size_bytes();
             if size_bytes > MAX_FILE_BYTES {
-                let path = tree.listed_path(id);
-                problems.push(Problem::FileTooLarge { path, size_bytes });
+                let met_at = tree.met_at(id);
+                problems.push(Problem::FileTooLarge { met_at, size_bytes });
                 continue;
             }
             self.demand.add_file(size_bytes);

@@ -41,7 +41,7 @@ pub use request::Request;
 use crate::event::Notice;
 use crate::fat::attr::Attributes;
 use crate::fat::boot::{BootFacts, FreeClusters};
-use crate::fat::geometry::{FIRST_CLUSTER, Geometry, RECORD_BYTES};
+use crate::fat::geometry::{FIRST_CLUSTER, Geometry};
 use crate::fat::kind::FatKind;
 use crate::fat::short::ShortName;
 use crate::fat::table::Chains;
@@ -213,22 +213,12 @@ impl Plan {
 
     /// The name under which a node is stored; empty for the root.
     pub fn name(&self, id: NodeId) -> Cow<'_, str> {
-        match self.changed_names.get(&id) {
-            Some(name) => name.into(),
-            // What is stored unchanged was found to be UTF-8.
-            None => String::from_utf8_lossy(self.tree.name(id)),
-        }
+        names::stored_name(&self.tree, &self.changed_names, id)
     }
 
     /// The node's path in the image, from `/` on.
     pub fn image_path(&self, id: NodeId) -> String {
-        let mut names = Vec::new();
-        let mut at = id;
-        while at != NodeId::ROOT {
-            names.push(self.name(at));
-            at = self.tree.node(at).parent();
-        }
-        names.iter().rev().fold(String::new(), |path, name| path + "/" + name)
+        names::stored_path(&self.tree, &self.changed_names, id)
     }
 
     /// First cluster of a node's chain; 0 for an empty file and for a fixed root directory.
@@ -238,14 +228,8 @@ impl Plan {
 
     /// Clusters of a node's chain; 0 where [`Plan::first_cluster`] is.
     pub fn clusters(&self, id: NodeId) -> u64 {
-        if self.first_cluster(id) == 0 {
-            return 0;
-        }
-        let records_bytes = u64::from(self.placed(id).records) * u64::from(RECORD_BYTES);
-        match self.tree.node(id).size_bytes() {
-            0 => self.geometry.clusters_for(records_bytes.max(1)),
-            size_bytes => self.geometry.clusters_for(size_bytes),
-        }
+        let bytes = alloc::chain_bytes(&self.tree, id, self.placed(id), self.geometry.kind());
+        self.geometry.clusters_for(bytes)
     }
 
     /// The stamp of the label's record: the newest in the tree.

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::path::Path;
 
 use super::problem::Problem;
 use super::request::{Clash, InvalidNames, Names};
@@ -13,7 +12,7 @@ use crate::event::{Notice, NoticeKind};
 use crate::fat::name::{self, MAX_UNITS, NameFault};
 use crate::fat::short::ShortNamer;
 use crate::printable;
-use crate::source::{NodeId, Tree};
+use crate::source::{MetAt, NodeId, Tree};
 
 /// Names of a whole tree in the making.
 pub(super) struct Naming<'a> {
@@ -69,19 +68,19 @@ impl<'a> Naming<'a> {
             },
             Err(_) => None,
         };
-        let path = || self.tree.listed_path(child);
+        let met_at = || self.tree.met_at(child);
         let why = || fault.map_or("name is not valid UTF-8".to_owned(), |f| f.to_string());
         match self.policy.invalid {
             InvalidNames::Error => {
                 self.problems.push(match fault {
-                    Some(fault) => Problem::Name { path: path(), fault },
-                    None => Problem::NotUnicode(path()),
+                    Some(fault) => Problem::Name { met_at: met_at(), fault },
+                    None => Problem::NotUnicode(met_at()),
                 });
                 Some((replacement(bytes).into(), true))
             }
             InvalidNames::Skip => {
                 let fact = format_args!("left out: {}", why());
-                self.notices.push(Notice::at(&path(), NoticeKind::NameSkipped, fact));
+                self.notices.push(met_at().notice(NoticeKind::NameSkipped, fact));
                 self.leave_out(child);
                 None
             }
@@ -89,7 +88,7 @@ impl<'a> Naming<'a> {
                 let new = replacement(bytes);
                 let stored = printable::bytes(new.as_bytes());
                 let fact = format_args!("stored as {stored}: {}", why());
-                self.notices.push(Notice::at(&path(), NoticeKind::NameReplaced, fact));
+                self.notices.push(met_at().notice(NoticeKind::NameReplaced, fact));
                 self.changed.insert(child, new.clone());
                 Some((new.into(), true))
             }
@@ -98,18 +97,18 @@ impl<'a> Naming<'a> {
 
     fn warn_of(&mut self, child: NodeId, name: &str) {
         if name::is_device(name) {
-            let path = self.tree.listed_path(child);
+            let met_at = self.tree.met_at(child);
             if self.policy.windows_safe {
-                self.problems.push(Problem::DeviceName(path));
+                self.problems.push(Problem::DeviceName(met_at));
             } else {
                 let fact = "Windows takes this name for a device";
-                self.notices.push(Notice::at(&path, NoticeKind::DeviceName, fact));
+                self.notices.push(met_at.notice(NoticeKind::DeviceName, fact));
             }
         }
         if name.starts_with(' ') {
-            let path = self.tree.listed_path(child);
+            let met_at = self.tree.met_at(child);
             let fact = "name begins with a blank";
-            self.notices.push(Notice::at(&path, NoticeKind::LeadingBlank, fact));
+            self.notices.push(met_at.notice(NoticeKind::LeadingBlank, fact));
         }
     }
 
@@ -145,15 +144,15 @@ impl<'a> Naming<'a> {
         for index in losers {
             let Some(entry) = entries.get_mut(index) else { continue };
             let Some(holder) = holders.get(&entry.key).copied() else { continue };
-            let path = self.tree.listed_path(entry.id);
-            let other = self.tree.listed_path(holder);
+            let met_at = self.tree.met_at(entry.id);
+            let other = self.tree.met_at(holder);
             let stored_as = entry.made_up.then(|| entry.name.to_string());
             let why = same_name(stored_as.as_deref(), &other);
             match self.policy.clash {
-                Clash::Error => self.problems.push(Problem::Clash { path, why }),
+                Clash::Error => self.problems.push(Problem::Clash { met_at, why }),
                 Clash::Skip => {
                     let fact = format_args!("left out: {why}");
-                    self.notices.push(Notice::at(&path, NoticeKind::ClashSkipped, fact));
+                    self.notices.push(met_at.notice(NoticeKind::ClashSkipped, fact));
                     self.leave_out(entry.id);
                 }
                 Clash::Rename => {
@@ -161,7 +160,7 @@ impl<'a> Naming<'a> {
                     let (new, key) = unused_name(&entry.name, &holders, next);
                     let stored = printable::bytes(new.as_bytes());
                     let fact = format_args!("stored as {stored}: {why}");
-                    self.notices.push(Notice::at(&path, NoticeKind::ClashRenamed, fact));
+                    self.notices.push(met_at.notice(NoticeKind::ClashRenamed, fact));
                     holders.insert(key.clone(), entry.id);
                     self.changed.insert(entry.id, new.clone());
                     entry.key = key;
@@ -185,10 +184,10 @@ impl<'a> Naming<'a> {
     }
 
     fn fold(&mut self, link: NodeId, target: NodeId) {
-        let target = printable::path(&self.tree.listed_path(target));
+        let target = self.tree.met_at(target);
         let fact = format_args!("folded into {target}, to which it links");
-        let path = self.tree.listed_path(link);
-        self.notices.push(Notice::at(&path, NoticeKind::LinkFolded, fact));
+        let met_at = self.tree.met_at(link);
+        self.notices.push(met_at.notice(NoticeKind::LinkFolded, fact));
         self.leave_out(link);
     }
 
@@ -235,9 +234,29 @@ impl<'a> Naming<'a> {
     }
 }
 
+/// The name under which a node is stored, or would be: `changed` has those that are not stored as the
+/// host has them.
+pub(super) fn stored_name<'a>(
+    tree: &'a Tree,
+    changed: &'a HashMap<NodeId, String>,
+    id: NodeId,
+) -> Cow<'a, str> {
+    match changed.get(&id) {
+        Some(name) => name.into(),
+        // What is stored unchanged was found to be UTF-8.
+        None => String::from_utf8_lossy(tree.name(id)),
+    }
+}
+
+/// The path of a node in the image by these names, each with a slash before it.
+pub(super) fn stored_path(tree: &Tree, changed: &HashMap<NodeId, String>, id: NodeId) -> String {
+    let way: Vec<NodeId> = tree.upwards(id).collect();
+    let names = way.into_iter().rev().map(|id| stored_name(tree, changed, id));
+    names.fold(String::new(), |path, name| path + "/" + &name)
+}
+
 /// Why an entry cannot have the name that it has, or that we made up for it.
-fn same_name(stored_as: Option<&str>, other: &Path) -> String {
-    let other = printable::path(other);
+fn same_name(stored_as: Option<&str>, other: &MetAt) -> String {
     match stored_as {
         None => {
             format!("has the same name as {other} for FAT, which ignores case and normalisation")

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -11,8 +10,7 @@ use super::misfit::Misfit;
 use crate::event::ProblemKind;
 use crate::fat::name::NameFault;
 use crate::fat::record::MAX_RECORDS;
-use crate::printable;
-use crate::source::Refusal;
+use crate::source::{MetAt, Refusal};
 
 /// Whose fault a problem is, which decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,53 +56,47 @@ pub enum Problem {
     #[error(transparent)]
     Source(Refusal),
     /// FAT cannot hold a name.
-    #[error(
-        "{}: {fault}; rename it, or use --invalid-names replace or skip",
-        printable::path(path)
-    )]
+    #[error("{met_at}: {fault}; rename it, or use --invalid-names replace or skip")]
     Name {
         /// The entry.
-        path: PathBuf,
+        met_at: MetAt,
         /// The rule.
         fault: NameFault,
     },
     /// A name is no text.
     #[error(
-        "{}: name is not valid UTF-8 and has no form in FAT; rename it, or use --invalid-names replace or skip",
-        printable::path(.0)
+        "{0}: name is not valid UTF-8 and has no form in FAT; rename it, or use --invalid-names replace or skip"
     )]
-    NotUnicode(PathBuf),
+    NotUnicode(MetAt),
     /// Two names of one directory are one name to readers of FAT.
-    #[error("{}: {why}; rename one, or use --clash rename or skip", printable::path(path))]
+    #[error("{met_at}: {why}; rename one, or use --clash rename or skip")]
     Clash {
         /// The one that comes later.
-        path: PathBuf,
+        met_at: MetAt,
         /// Which other it meets, and how.
         why: String,
     },
     /// A device name under `--windows-safe`.
-    #[error("{}: Windows takes this name for a device; rename it, or leave out --windows-safe",
-        printable::path(.0))]
-    DeviceName(PathBuf),
+    #[error("{0}: Windows takes this name for a device; rename it, or leave out --windows-safe")]
+    DeviceName(MetAt),
     /// A file of 4 GiB or more.
     #[error(
-        "{}: is {size_bytes} bytes long; a file on FAT has at most 4294967295; split or compress it",
-        printable::path(path)
+        "{met_at}: is {size_bytes} bytes long; a file on FAT has at most 4294967295; split or compress it"
     )]
     FileTooLarge {
         /// The file.
-        path: PathBuf,
+        met_at: MetAt,
         /// Its bytes.
         size_bytes: u64,
     },
     /// Too many entries or too long names in one directory.
     #[error(
         "{}: takes {records} directory entries, long names included; a directory on FAT has at most {MAX_RECORDS}; spread its contents over several",
-        path.as_deref().map_or("root directory of the image".to_owned(), printable::path)
+        met_at.as_ref().map_or("root directory of the image".to_owned(), MetAt::to_string)
     )]
     DirectoryTooLarge {
         /// The directory; `None` for the root.
-        path: Option<PathBuf>,
+        met_at: Option<MetAt>,
         /// Records that it would need.
         records: u64,
     },
@@ -150,27 +142,18 @@ impl Problem {
         }
     }
 
-    /// The entry at fault, or the manifest with a line at fault; `None` where it is the image as a
-    /// whole, or its root.
-    pub fn path(&self) -> Option<&Path> {
+    /// The entry at fault, or the line of a manifest that is or that names it; `None` where it is the
+    /// image as a whole, or its root.
+    pub fn met_at(&self) -> Option<&MetAt> {
         match self {
-            Self::Source(Refusal { line: Some(at), .. }) => Some(&at.manifest),
-            Self::Source(Refusal { path, .. })
-            | Self::Name { path, .. }
-            | Self::NotUnicode(path)
-            | Self::Clash { path, .. }
-            | Self::DeviceName(path)
-            | Self::FileTooLarge { path, .. } => Some(path),
-            Self::DirectoryTooLarge { path, .. } => path.as_deref(),
+            Self::Source(Refusal { met_at, .. })
+            | Self::Name { met_at, .. }
+            | Self::NotUnicode(met_at)
+            | Self::Clash { met_at, .. }
+            | Self::DeviceName(met_at)
+            | Self::FileTooLarge { met_at, .. } => Some(met_at),
+            Self::DirectoryTooLarge { met_at, .. } => met_at.as_ref(),
             Self::Misfit(_) => None,
-        }
-    }
-
-    /// The line at fault of the manifest that [`Problem::path`] names, from 1 on.
-    pub fn line(&self) -> Option<u32> {
-        match self {
-            Self::Source(refusal) => refusal.line.as_ref().map(|at| at.line),
-            _ => None,
         }
     }
 

@@ -16,9 +16,8 @@ pub(super) fn clamped_times(
 ) {
     for (id, place) in tree.ids().zip(placed).skip(1).filter(|(_, place)| !place.left_out) {
         if times::stamp(tree.modified(id), times).clamped {
-            let path = tree.listed_path(id);
             let fact = format_args!("time moved to {}", place.stamp.year());
-            notices.push(Notice::at(&path, NoticeKind::TimeClamped, fact));
+            notices.push(tree.met_at(id).notice(NoticeKind::TimeClamped, fact));
         }
     }
 }

@@ -192,14 +192,14 @@ pub(super) fn size_text(bytes: u64) -> String {
 /// Notices as lines: one for each kind with a count and an example, or, with `all`, each of them.
 pub fn notice_lines(notices: &[Notice], all: bool) -> Vec<String> {
     if all {
-        return notices.iter().map(|notice| notice.text.clone()).collect();
+        return notices.iter().map(|notice| notice.text.to_string()).collect();
     }
     let mut kinds: BTreeMap<NoticeKind, (&Notice, u64)> = BTreeMap::new();
     for notice in notices {
         kinds.entry(notice.kind).or_insert((notice, 0)).1 += 1;
     }
     let line = |(kind, (first, count)): (NoticeKind, (&Notice, u64))| match count {
-        1 => first.text.clone(),
+        1 => first.text.to_string(),
         _ => format!("{count} {}, the first: {} (all with -v)", kind.summary(), first.text),
     };
     kinds.into_iter().map(line).collect()

@@ -9,6 +9,7 @@ use crate::event::ProblemKind;
 use crate::plan::{Figures, Problem, Problems, Remedy};
 use crate::printable;
 use crate::sink::{Cache, Cloning, Reason, Room, Strategy, Writing};
+use crate::source::MetAt;
 use crate::verify::{Finding, Findings};
 
 /// The document's version.
@@ -120,6 +121,8 @@ struct NoticeFacts<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
     text: &'a str,
 }
 
@@ -204,8 +207,8 @@ pub fn refusal(run: &Run, problems: &Problems) -> String {
     let fact = |problem: &Problem| ProblemFacts {
         kind: problem.kind().id(),
         blame: problem.blame().id(),
-        path: problem.path().map(printable::path),
-        line: problem.line().map(u64::from),
+        path: problem.met_at().map(|met_at| printable::path(met_at.path())),
+        line: problem.met_at().and_then(MetAt::line).map(u64::from),
         place: None,
         figures: problem.figures().into(),
         flag: problem.remedy().map(Remedy::flag),
@@ -327,6 +330,7 @@ fn image_facts(report: &Report) -> ImageFacts<'_> {
     let notices = plan.notices.iter().map(|notice| NoticeFacts {
         kind: notice.kind.id(),
         path: notice.path(),
+        line: notice.line(),
         text: &notice.text,
     });
     let totals = plan.totals();

@@ -1,7 +1,7 @@
 //! What each entry of a source is, by the policies: file, link to follow, or nothing that can go
 //! in. Opens no file.
 
-use std::ffi::OsStr;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -15,11 +15,12 @@ use super::beneath::Root;
 use super::growing::{Found, Landing, Spot};
 use super::link;
 use super::listing::Folder;
+use super::met::MetAt;
 use super::refusal::RefusalKind;
 use super::seen::Seen;
-use super::tree::{NodeId, Origin, os_name};
+use super::tree::Origin;
 use super::walk::{Pending, Walk};
-use crate::event::{Notice, NoticeKind};
+use crate::event::NoticeKind;
 use crate::printable;
 
 /// Directories that link to each other multiply: ten of them make ten million. More than this is
@@ -27,10 +28,20 @@ use crate::printable;
 const MAX_LINKED_DIRECTORIES: u32 = 100_000;
 
 impl Walk<'_> {
-    /// Takes a file, or anything else that is neither directory nor link.
-    pub(super) fn file(&mut self, path: &Path, seen: &Seen, spot: Spot<'_>) {
-        if seen.is_file() {
-            self.regular_file(path, path, spot, seen, false);
+    /// Takes a file, or anything else that is neither directory nor link, met at `path`.
+    pub(super) fn file(
+        &mut self,
+        path: &Path,
+        content: &Path,
+        spot: Spot<'_>,
+        seen: &Seen,
+        through_link: bool,
+    ) {
+        if self.is_output(seen) {
+            // A build meets its own earlier outputs.
+            self.notice(NoticeKind::OutputLeftOut, path, "output of this build left out");
+        } else if seen.is_file() {
+            self.regular_file(path, content, spot, seen, through_link);
         } else {
             self.special(path, seen.file_type);
         }
@@ -69,9 +80,9 @@ impl Walk<'_> {
                 LinkPolicy::Host => Arc::from(target.path.parent().unwrap_or(&target.path)),
                 _ => Arc::from(root.path()),
             };
-            let listed = listed.to_path_buf();
-            let origin = Origin::Exactly { root, listed, content: target.path };
-            self.place_file(origin, spot.parent, os_name(spot.name), &seen, true);
+            let (link, end) = (listed.to_path_buf(), target.path.clone());
+            let origin = self.tree.add_origin(Origin::Link { root, link, end });
+            self.file(listed, &target.path, Spot { origin, ..spot }, &seen, true);
             return None;
         }
         let identity = seen.identity;
@@ -113,49 +124,27 @@ impl Walk<'_> {
             RefusalKind::DanglingLink { target, .. } => (target, "leads nowhere"),
             _ => return,
         };
-        let text = format!("link to {} left out: {why}", printable::path(target));
         if self.sources.skip_dangling {
-            self.notice(NoticeKind::DanglingLinkSkipped, listed, &text);
+            let fact = format!("link to {} left out: {why}", printable::path(target));
+            self.notice(NoticeKind::DanglingLinkSkipped, listed, fact);
         } else {
             self.tree.refuse(listed, kind);
         }
     }
 
-    /// A file that is not under the walk's directory by its own name: the end of a link, or one
-    /// given by name.
-    pub(super) fn place_file(
-        &mut self,
-        origin: Origin,
-        parent: NodeId,
-        name: &OsStr,
-        seen: &Seen,
-        through_link: bool,
-    ) {
-        let Origin::Exactly { listed, content, .. } = &origin else { return };
-        let (listed, content) = (listed.clone(), content.clone());
-        if !seen.is_file() {
-            return self.special(&listed, seen.file_type);
-        }
-        let origin = self.tree.add_origin(origin);
-        let spot = Spot { parent, name: name.as_bytes(), origin };
-        self.regular_file(&listed, &content, spot, seen, through_link);
-    }
-
+    /// Takes a file. What is read is at `content`.
     pub(super) fn regular_file(
         &mut self,
-        path: &Path,
+        met_at: impl Into<MetAt> + Copy,
         content: &Path,
         spot: Spot<'_>,
         seen: &Seen,
         through_link: bool,
     ) {
-        if self.is_output(seen) {
-            return self.notice(NoticeKind::OutputLeftOut, path, "output of this build left out");
-        }
         if !seen.open_to_all
             && let Err(error) = readable(content)
         {
-            self.tree.refuse(path, RefusalKind::Unreadable(error));
+            self.tree.refuse(met_at, RefusalKind::Unreadable(error));
             return;
         }
         let found = Found {
@@ -164,46 +153,69 @@ impl Walk<'_> {
             through_link,
             read_only: seen.read_only,
         };
-        let landing = self.tree.place(spot, found, self.sources.overlay, path);
+        let landing = self.tree.place(spot, found, self.sources.overlay, met_at);
         if let Landing::Met(_) = landing {
-            let text = "takes the place of an earlier source's file";
-            self.notice(NoticeKind::FileReplaced, path, text);
+            let fact = "takes the place of an earlier source's file";
+            self.notice(NoticeKind::FileReplaced, met_at, fact);
         }
     }
 
-    pub(super) fn special(&mut self, path: &Path, file_type: FileType) {
+    pub(super) fn special(&mut self, met_at: impl Into<MetAt>, file_type: FileType) {
         let what = kind_of(file_type);
         if self.sources.skip_special {
-            self.notice(NoticeKind::SpecialFileSkipped, path, &format!("{what} left out"));
+            let fact = format_args!("{what} left out");
+            self.notice(NoticeKind::SpecialFileSkipped, met_at, fact);
         } else {
-            self.tree.refuse(path, RefusalKind::Special(what));
+            self.tree.refuse(met_at, RefusalKind::Special(what));
         }
     }
 
-    /// Whether the patterns leave out what is met at `listed` and goes to `image_path`.
+    /// Whether the patterns leave out what goes to `image_path`, or a directory above that.
+    pub(super) fn is_excluded_on_the_way(
+        &mut self,
+        met_at: impl Into<MetAt> + Copy,
+        image_path: &Path,
+        directory: bool,
+    ) -> bool {
+        if self.sources.exclude.is_empty() {
+            return false;
+        }
+        let mut way: Vec<&Path> = image_path.ancestors().collect();
+        // The root itself is no entry.
+        way.pop();
+        let mut down = way.into_iter().rev();
+        down.any(|path| self.is_excluded(met_at, path, directory || path != image_path))
+    }
+
+    /// Whether the patterns leave out what goes to `image_path`.
     pub(super) fn is_excluded(
         &mut self,
-        listed: &Path,
+        met_at: impl Into<MetAt>,
         image_path: &Path,
         directory: bool,
     ) -> bool {
         let path = image_path.as_os_str().as_bytes();
         let matching = self.sources.exclude.matching(path, directory);
-        self.leave_out(listed, &matching);
+        self.leave_out(met_at, &matching);
         !matching.is_empty()
     }
 
-    /// Tells that the patterns with these numbers, if any, leave out what is met at `listed`.
-    pub(super) fn leave_out(&mut self, listed: &Path, matching: &[usize]) {
+    /// Tells that the patterns with these numbers, if any, leave out what was met there.
+    pub(super) fn leave_out(&mut self, met_at: impl Into<MetAt>, matching: &[usize]) {
         self.patterns_used.extend(matching);
         if let Some(first) = matching.first() {
-            let text = format!("left out by {}", self.sources.exclude.told_as(*first));
-            self.notice(NoticeKind::Excluded, listed, &text);
+            let fact = format_args!("left out by {}", self.sources.exclude.told_as(*first));
+            self.notice(NoticeKind::Excluded, met_at, fact);
         }
     }
 
-    pub(super) fn notice(&mut self, kind: NoticeKind, path: &Path, text: &str) {
-        self.tree.note(Notice::at(path, kind, text));
+    pub(super) fn notice(
+        &mut self,
+        kind: NoticeKind,
+        met_at: impl Into<MetAt>,
+        fact: impl fmt::Display,
+    ) {
+        self.tree.note(met_at.into().notice(kind, fact));
     }
 }
 

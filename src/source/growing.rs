@@ -4,9 +4,11 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use super::met::MetAt;
 use super::refusal::{Refusal, RefusalKind};
 use super::tree::{
-    Identity, ManifestLine, Node, NodeId, NodeKind, Origin, Tree, listed_path_in, name_in, os_name,
+    Identity, Node, NodeId, NodeKind, Origin, Tree, image_path, met_at_in, name_in, os_name,
+    upwards_in,
 };
 use crate::event::Notice;
 
@@ -51,10 +53,8 @@ pub(super) struct GrowingTree {
     places: Option<HashMap<(NodeId, Vec<u8>), NodeId>>,
     refusals: Vec<Refusal>,
     /// Where something was refused: what several links lead to is told once.
-    refused: HashSet<PathBuf>,
-    /// The line of a manifest that is being taken, for refusals and notices.
-    pub(super) at_line: Option<ManifestLine>,
-    notices: Vec<(Option<ManifestLine>, Notice)>,
+    refused: HashSet<MetAt>,
+    notices: Vec<Notice>,
     pub(super) walked: Vec<PathBuf>,
 }
 
@@ -78,7 +78,6 @@ impl GrowingTree {
             places: None,
             refusals: Vec::new(),
             refused: HashSet::new(),
-            at_line: None,
             notices: Vec::new(),
             walked: Vec::new(),
         }
@@ -120,38 +119,22 @@ impl GrowingTree {
 
     /// Where an entry of `parent` goes in the image, below its root.
     pub(super) fn image_path(&self, parent: NodeId, name: &[u8]) -> PathBuf {
-        let mut names = vec![name];
-        let mut at = parent;
-        while at != NodeId::ROOT {
-            let node = self.node(at);
-            names.push(name_in(&self.names, node));
-            at = node.parent;
-        }
-        names.into_iter().rev().map(os_name).collect()
+        image_path(&self.nodes, &self.names, parent).join(os_name(name))
     }
 
     /// Whether `directory` is one of those that `inside` lies in, or is it.
     pub(super) fn lies_in(&self, inside: NodeId, directory: &Identity) -> bool {
-        let mut at = inside;
-        loop {
-            let node = self.node(at);
-            if node.identity.is_of(directory) {
-                return true;
-            }
-            if at == NodeId::ROOT {
-                return false;
-            }
-            at = node.parent;
-        }
+        let mut way = upwards_in(&self.nodes, inside).chain([NodeId::ROOT]);
+        way.any(|at| self.node(at).identity.is_of(directory))
     }
 
-    /// Puts an entry where it belongs. `path` is where it was met, for the refusal.
+    /// Puts an entry where it belongs. `met_at` is for the refusal.
     pub(super) fn place(
         &mut self,
         spot: Spot<'_>,
         found: Found,
         overlay: bool,
-        path: &Path,
+        met_at: impl Into<MetAt>,
     ) -> Landing {
         let key = self.places.as_ref().map(|_| (spot.parent, spot.name.to_vec()));
         let met = key.as_ref().and_then(|key| self.places.as_ref()?.get(key).copied());
@@ -163,7 +146,7 @@ impl GrowingTree {
                     }
                     Landing::New(id)
                 }
-                None => self.refuse(path, RefusalKind::TooManyEntries),
+                None => self.refuse(met_at, RefusalKind::TooManyEntries),
             };
         };
         match (self.node(earlier).is_directory(), found.file) {
@@ -182,26 +165,26 @@ impl GrowingTree {
                 Landing::Met(earlier)
             }
             (false, Some(_)) => {
-                let other = self.listed_path(earlier);
-                self.refuse(path, RefusalKind::SamePlace(other))
+                let other = self.met_at(earlier);
+                self.refuse(met_at, RefusalKind::SamePlace(other))
             }
             _ => {
-                let other = self.listed_path(earlier);
-                self.refuse(path, RefusalKind::FileAgainstDirectory(other))
+                let other = self.met_at(earlier);
+                self.refuse(met_at, RefusalKind::FileAgainstDirectory(other))
             }
         }
     }
 
-    pub(super) fn refuse(&mut self, path: &Path, kind: RefusalKind) -> Landing {
-        if self.refused.insert(path.to_path_buf()) {
-            let line = self.at_line.clone();
-            self.refusals.push(Refusal { path: path.to_path_buf(), line, kind });
+    pub(super) fn refuse(&mut self, met_at: impl Into<MetAt>, kind: RefusalKind) -> Landing {
+        let met_at = met_at.into();
+        if self.refused.insert(met_at.clone()) {
+            self.refusals.push(Refusal { met_at, kind });
         }
         Landing::Refused
     }
 
     pub(super) fn note(&mut self, notice: Notice) {
-        self.notices.push((self.at_line.clone(), notice));
+        self.notices.push(notice);
     }
 
     fn push(&mut self, spot: Spot<'_>, found: Found) -> Option<NodeId> {
@@ -224,8 +207,8 @@ impl GrowingTree {
         Some(id)
     }
 
-    fn listed_path(&self, id: NodeId) -> PathBuf {
-        listed_path_in(&self.nodes, &self.names, &self.origins, id)
+    fn met_at(&self, id: NodeId) -> MetAt {
+        met_at_in(&self.nodes, &self.names, &self.origins, id)
     }
 
     /// Sorts the nodes into the order that [`NodeId`] promises.
@@ -253,7 +236,7 @@ impl GrowingTree {
             waiting[first_waiting..].reverse();
             sorted[directory.index()].kind = NodeKind::Directory { first_child, child_count };
         }
-        self.refusals.sort_by(|one, other| one.place().cmp(&other.place()));
+        self.refusals.sort_by(|one, other| place(one).cmp(&place(other)));
         self.notices.sort_by(|one, other| order(one).cmp(&order(other)));
         Tree {
             nodes: sorted,
@@ -261,18 +244,21 @@ impl GrowingTree {
             origins: self.origins,
             directories,
             refusals: self.refusals,
-            notices: self.notices.into_iter().map(|(_, notice)| notice).collect(),
+            notices: self.notices,
             walked: self.walked,
         }
     }
 }
 
+/// What refusals are sorted by: paths, and in a manifest its lines.
+fn place(refusal: &Refusal) -> (&Path, Option<u32>) {
+    (refusal.met_at.path(), refusal.met_at.line())
+}
+
 /// What notices are sorted by: their texts, and in a manifest its lines.
-fn order((line, notice): &(Option<ManifestLine>, Notice)) -> (&[u8], u32, &str) {
-    match line {
-        Some(at) => (at.manifest.as_os_str().as_encoded_bytes(), at.line, &notice.text),
-        None => (notice.text.as_bytes(), 0, &notice.text),
-    }
+fn order(notice: &Notice) -> (&str, Option<u32>, &str) {
+    let first = notice.path().filter(|_| notice.line().is_some());
+    (first.unwrap_or(&notice.text), notice.line(), &notice.text)
 }
 
 fn kind_of(found: Found) -> NodeKind {

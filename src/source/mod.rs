@@ -10,9 +10,11 @@
 //! | `seen` | what the host says of an entry, in the figures that a tree needs |
 //! | `entries` | what each entry is, by the policies |
 //! | `manifest` | the entries that a list of files brings |
+//! | `named` | files that are given by name |
 //! | `link` | where a symbolic link leads |
 //! | `beneath` | directories of a source, reached without following a link |
 //! | [`content`] | the bytes of a file, and whether they are still those that were scanned |
+//! | [`met`] | where something was met, for messages |
 //! | [`refusal`] | what in a source stops the build |
 
 mod ahead;
@@ -23,6 +25,8 @@ mod growing;
 mod link;
 mod listing;
 mod manifest;
+pub mod met;
+mod named;
 pub mod refusal;
 mod seen;
 pub mod tree;
@@ -32,6 +36,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub use manifest::ManifestFault;
+pub use met::MetAt;
 pub use refusal::{Refusal, RefusalKind};
 pub use tree::{Node, NodeId, NodeKind, Tree};
 
@@ -53,7 +58,8 @@ pub struct Sources {
     pub skip_dangling: bool,
     /// Whether FIFOs, sockets and devices are left out rather than refused.
     pub skip_special: bool,
-    /// Files that never go in: the outputs of this build.
+    /// Files that never go in: the outputs of this build. Met in a directory they are left out; given
+    /// as a source or named by a manifest they are refused.
     pub leave_out: Vec<PathBuf>,
     /// What is left out, by its path in the image under the names of the sources.
     pub exclude: Patterns,

@@ -1,35 +1,23 @@
 //! What in a source stops a build, in words for the person who called it.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use thiserror::Error;
 
 use super::manifest::ManifestFault;
-use super::tree::ManifestLine;
+use super::met::MetAt;
 use crate::event::ProblemKind;
 use crate::printable;
 
 /// An entry of the source that cannot go in.
 #[derive(Debug, Error)]
-#[error("{}: {kind}", printable::path(path))]
+#[error("{met_at}: {kind}")]
 pub struct Refusal {
     /// Where it was met.
-    pub path: PathBuf,
-    /// The line of a manifest that is at fault, or that names it; it is in `path` too.
-    pub line: Option<ManifestLine>,
+    pub met_at: MetAt,
     /// Why it cannot go in.
     pub kind: RefusalKind,
-}
-
-impl Refusal {
-    /// What refusals are sorted by: paths, and in a manifest its lines.
-    pub(super) fn place(&self) -> (&Path, u32) {
-        match &self.line {
-            Some(at) => (&at.manifest, at.line),
-            None => (&self.path, 0),
-        }
-    }
 }
 
 /// Why an entry cannot go in.
@@ -44,6 +32,9 @@ pub enum RefusalKind {
         printable::path(.0), .0.file_name().map(printable::os_str).unwrap_or_default()
     )]
     FileWithoutDestination(PathBuf),
+    /// A FIFO, socket or device was given as a source without a place to go.
+    #[error("is a {0}; a source is a directory or a file, and a manifest has to be a file")]
+    SpecialSource(&'static str),
     /// A line of a manifest that cannot be understood.
     #[error(transparent)]
     Manifest(ManifestFault),
@@ -89,9 +80,13 @@ pub enum RefusalKind {
         "is a symbolic link, which FAT cannot hold; list what it leads to with type=file and contents=, or leave links out with --symlinks skip"
     )]
     ListedLink,
-    /// A file that is to be stored in the image that replaces it.
-    #[error("is a source and the output as well; name another file for the image")]
+    /// A file that is to be stored and that an output replaces.
+    #[error("is a source and an output as well; name another file for the output")]
     IsOutput,
+    /// The same of what a manifest names.
+    #[error("contents {}: is a source and an output as well; name another file for the output",
+        printable::path(.0))]
+    ContentsIsOutput(PathBuf),
     /// Something else took its place during the walk.
     #[error(
         "was replaced while the source was walked; build again when nothing changes the source"
@@ -150,14 +145,12 @@ pub enum RefusalKind {
     LinksMultiply,
     /// Two sources bring a file of the same name.
     #[error(
-        "comes to the same place as {}; rename one, or let the later source win with --overlay",
-        printable::path(.0)
+        "comes to the same place as {0}; rename one, or let the later source win with --overlay"
     )]
-    SamePlace(PathBuf),
+    SamePlace(MetAt),
     /// Two sources bring a file and a directory of the same name.
-    #[error("comes to the same place as {}, and only one of them is a directory; rename one",
-        printable::path(.0))]
-    FileAgainstDirectory(PathBuf),
+    #[error("comes to the same place as {0}, and only one of them is a directory; rename one")]
+    FileAgainstDirectory(MetAt),
     /// More than 4,294,967,295 entries, or 4 GiB of names.
     #[error("holds more entries than a FAT volume can")]
     TooManyEntries,
@@ -173,9 +166,9 @@ impl RefusalKind {
             Self::ContentsNotFile { .. }
             | Self::ContentsNotDirectory { .. }
             | Self::ContentsSize { .. } => ProblemKind::ContentsUnexpected,
-            Self::IsOutput => ProblemKind::SourceIsOutput,
+            Self::IsOutput | Self::ContentsIsOutput(_) => ProblemKind::SourceIsOutput,
             Self::Replaced => ProblemKind::SourceChanged,
-            Self::Special(_) => ProblemKind::SpecialFile,
+            Self::Special(_) | Self::SpecialSource(_) => ProblemKind::SpecialFile,
             Self::Link | Self::ListedLink => ProblemKind::Link,
             Self::DanglingLink { .. } => ProblemKind::DanglingLink,
             Self::EscapingLink { .. } => ProblemKind::EscapingLink,

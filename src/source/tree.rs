@@ -2,10 +2,13 @@
 //! scanned nor what becomes of it.
 
 use std::ffi::{OsStr, OsString};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Refusal;
+use super::met::{ManifestLine, MetAt};
+use super::named::NamedContent;
+use super::refusal::Refusal;
 use crate::event::Notice;
 
 /// A node's place in its tree. Numbers follow the tree: the children of a directory are
@@ -133,9 +136,10 @@ pub(super) enum Origin {
     Nowhere,
     /// The nodes lie under this directory, by their names.
     Under { root: Arc<Path>, base: PathBuf },
-    /// One node, met at `listed` and read at `content`: the end of a symbolic link, or a file
-    /// given by name.
-    Exactly { root: Arc<Path>, listed: PathBuf, content: PathBuf },
+    /// The end of a symbolic link, which was met at `link`.
+    Link { root: Arc<Path>, link: PathBuf, end: PathBuf },
+    /// A file that was given by name and, in `typed`, with its place.
+    Given { typed: PathBuf, content: NamedContent },
     /// One node that a line of a manifest brought.
     Listed {
         line: ManifestLine,
@@ -144,45 +148,6 @@ pub(super) enum Origin {
         /// Where a file's bytes are; a directory has none.
         content: Option<NamedContent>,
     },
-}
-
-/// A file as it was named, and where that leads.
-#[derive(Debug)]
-pub(super) struct NamedContent {
-    /// As it was named.
-    pub(super) path: Box<Path>,
-    /// The directory that it is in, by a path without links.
-    pub(super) folder: Arc<Path>,
-    /// Its name there, where the path's own is a link.
-    pub(super) name: Option<Box<OsStr>>,
-}
-
-impl NamedContent {
-    fn name(&self) -> Option<&OsStr> {
-        self.name.as_deref().or_else(|| self.path.file_name())
-    }
-}
-
-/// A line of a manifest.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ManifestLine {
-    /// The manifest.
-    pub manifest: Arc<Path>,
-    /// Lines up to it, itself included.
-    pub line: u32,
-}
-
-impl ManifestLine {
-    /// For messages: where a path of the image is named, or the line itself where it is empty.
-    pub(super) fn with_path(&self, path: &[u8]) -> PathBuf {
-        let mut text = self.manifest.as_os_str().to_owned();
-        text.push(format!(":{}", self.line));
-        if !path.is_empty() {
-            text.push(": ");
-            text.push(os_name(path));
-        }
-        text.into()
-    }
 }
 
 /// When a file or directory was changed last.
@@ -214,8 +179,8 @@ pub struct Tree {
     pub refusals: Vec<Refusal>,
     /// What was left out as asked, sorted by path.
     pub notices: Vec<Notice>,
-    /// What decides what the tree holds, but for the files in it: the sources as they were named, every
-    /// host directory that was listed or gave its time, and every manifest. Empty where that was not
+    /// What decides what the tree holds, but for the files in it: the sources as they were named, where
+    /// one leads that is a file's link, and every host directory that was listed or gave its time. Empty where that was not
     /// asked for.
     pub walked: Vec<PathBuf>,
 }
@@ -264,19 +229,26 @@ impl Tree {
         name_in(&self.names, self.node(id))
     }
 
-    /// Where the node was met, for messages: a link itself, not its target.
-    pub fn listed_path(&self, id: NodeId) -> PathBuf {
-        listed_path_in(&self.nodes, &self.names, &self.origins, id)
+    /// Where the node was met, for messages.
+    pub fn met_at(&self, id: NodeId) -> MetAt {
+        met_at_in(&self.nodes, &self.names, &self.origins, id)
+    }
+
+    /// The node and the directories that it lies in, upwards and without the root.
+    pub fn upwards(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        upwards_in(&self.nodes, id)
     }
 
     /// Where the node's bytes are.
     pub fn content_path(&self, id: NodeId) -> PathBuf {
         match &self.origins[self.node(id).origin as usize] {
-            Origin::Exactly { content, .. } => content.clone(),
-            Origin::Listed { content: Some(content), .. } => content.path.to_path_buf(),
+            Origin::Link { end, .. } => end.clone(),
+            Origin::Given { content, .. } | Origin::Listed { content: Some(content), .. } => {
+                content.path.to_path_buf()
+            }
             Origin::Under { base, .. } => self.path_under(base, id),
             Origin::Nowhere => self.path_under(Path::new("/"), id),
-            Origin::Listed { content: None, .. } => self.listed_path(id),
+            Origin::Listed { content: None, .. } => self.met_at(id).path().to_path_buf(),
         }
     }
 
@@ -299,12 +271,12 @@ impl Tree {
     pub(super) fn location(&self, id: NodeId) -> Option<Location<'_>> {
         let (root, path) = match &self.origins[self.node(id).origin as usize] {
             Origin::Nowhere | Origin::Listed { content: None, .. } => return None,
-            Origin::Listed { content: Some(content), .. } => {
+            Origin::Given { content, .. } | Origin::Listed { content: Some(content), .. } => {
                 let (root, name) = (&content.folder, content.name()?.to_owned());
                 return Some(Location { root, folder: root.to_path_buf(), name });
             }
             Origin::Under { root, base } => (root, self.path_under(base, id)),
-            Origin::Exactly { root, content, .. } => (root, content.clone()),
+            Origin::Link { root, end, .. } => (root, end.clone()),
         };
         let name = path.file_name()?.to_owned();
         Some(Location { root, folder: path.parent()?.to_path_buf(), name })
@@ -325,44 +297,46 @@ impl Tree {
     }
 }
 
-/// [`Tree::listed_path`], for a tree that still grows too.
-pub(super) fn listed_path_in(
-    nodes: &[Node],
-    names: &[u8],
-    origins: &[Origin],
-    id: NodeId,
-) -> PathBuf {
+/// [`Tree::met_at`], for a tree that still grows too.
+pub(super) fn met_at_in(nodes: &[Node], names: &[u8], origins: &[Origin], id: NodeId) -> MetAt {
+    let host = |base: &Path| MetAt::Host(path_under(nodes, names, base, id));
     match &origins[nodes[id.index()].origin as usize] {
-        Origin::Exactly { listed, .. } => listed.clone(),
-        Origin::Listed { line, .. } => line.with_path(&image_path(nodes, names, id)),
-        Origin::Under { base, .. } => path_under(nodes, names, base, id),
-        Origin::Nowhere => path_under(nodes, names, Path::new("/"), id),
+        Origin::Link { link: path, .. } | Origin::Given { typed: path, .. } => path.into(),
+        Origin::Listed { line, .. } => MetAt::Line(line.clone(), image_path(nodes, names, id)),
+        Origin::Under { base, .. } => host(base),
+        Origin::Nowhere => host(Path::new("/")),
     }
 }
 
+/// [`Tree::upwards`], for a tree that still grows too.
+pub(super) fn upwards_in(nodes: &[Node], id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+    let below_root = |id: NodeId| Some(id).filter(|id| *id != NodeId::ROOT);
+    iter::successors(below_root(id), move |at| below_root(nodes[at.index()].parent))
+}
+
+/// The path of a node whose names lie under `base` as far as it has their origin.
 fn path_under(nodes: &[Node], names: &[u8], base: &Path, id: NodeId) -> PathBuf {
     let origin = nodes[id.index()].origin;
-    let mut on_the_way = Vec::new();
-    let mut at = id;
-    while at != NodeId::ROOT && nodes[at.index()].origin == origin {
-        on_the_way.push(name_in(names, &nodes[at.index()]));
-        at = nodes[at.index()].parent;
-    }
-    let mut path = base.to_path_buf();
-    path.extend(on_the_way.into_iter().rev().map(os_name));
-    path
+    let way = upwards_in(nodes, id).take_while(|at| nodes[at.index()].origin == origin);
+    down(base, nodes, names, way)
 }
 
-/// Names from the root to the node, with slashes between them.
-fn image_path(nodes: &[Node], names: &[u8], id: NodeId) -> Vec<u8> {
-    let mut on_the_way = Vec::new();
-    let mut at = id;
-    while at != NodeId::ROOT {
-        on_the_way.push(name_in(names, &nodes[at.index()]));
-        at = nodes[at.index()].parent;
-    }
-    on_the_way.reverse();
-    on_the_way.join(&b'/')
+/// The path of a node in the image, below its root.
+pub(super) fn image_path(nodes: &[Node], names: &[u8], id: NodeId) -> PathBuf {
+    down(Path::new(""), nodes, names, upwards_in(nodes, id))
+}
+
+/// `base` and the names of a way upwards, in the order of a path.
+fn down(
+    base: &Path,
+    nodes: &[Node],
+    names: &[u8],
+    upwards: impl Iterator<Item = NodeId>,
+) -> PathBuf {
+    let way: Vec<&[u8]> = upwards.map(|at| name_in(names, &nodes[at.index()])).collect();
+    let mut path = base.to_path_buf();
+    path.extend(way.into_iter().rev().map(os_name));
+    path
 }
 
 pub(super) fn name_in<'a>(names: &'a [u8], node: &Node) -> &'a [u8] {

@@ -14,9 +14,11 @@ use rustix::fs::FileType;
 
 use super::ahead::{Ahead, Delivered, Ticket};
 use super::beneath::Root;
+use super::entries::kind_of;
 use super::growing::{Found, GrowingTree, Landing, Spot};
 use super::listing::{Folder, Listed, Listing};
 use super::manifest;
+use super::named::Finder;
 use super::refusal::RefusalKind;
 use super::seen::Seen;
 use super::tree::{Identity, NodeId, Origin, os_name};
@@ -102,8 +104,9 @@ impl<'a> Walk<'a> {
             self.tree.refuse(path, RefusalKind::IsOutput);
             return Ok(());
         }
-        let identity = seen.identity;
-        if self.place_is_excluded(place, seen.is_directory()) {
+        let (identity, typed) = (seen.identity, typed(place));
+        let image_path: PathBuf = place.destination.iter().collect();
+        if self.is_excluded_on_the_way(&typed, &image_path, seen.is_directory()) {
             return Ok(());
         }
         if seen.is_directory() {
@@ -112,43 +115,48 @@ impl<'a> Walk<'a> {
             };
             self.tree.merge_directory(node, identity);
             let Some(root) = self.open_root(path, path) else { return Ok(()) };
-            let image_path = place.destination.iter().collect();
             let folder = Folder { root, path: path.clone(), image_path, identity };
             return self.walk(Pending { node, folder });
         }
-        let Some((name, directories)) = place.destination.split_last() else {
-            let opened = if seen.is_file() { manifest::open(path) } else { Ok(None) };
-            let refusal = match opened {
+        if place.destination.is_empty() {
+            if !seen.is_file() {
+                let kind = RefusalKind::SpecialSource(kind_of(seen.file_type));
+                self.tree.refuse(path, kind);
+                return Ok(());
+            }
+            let refusal = match manifest::open(path) {
                 Ok(Some(reader)) => return self.manifest(path, identity, reader),
                 Ok(None) => RefusalKind::FileWithoutDestination(path.clone()),
                 Err(error) => RefusalKind::Unreadable(error),
             };
             self.tree.refuse(path, refusal);
             return Ok(());
-        };
-        if let Some(parent) = self.destination(directories, identity, path) {
-            match fs::canonicalize(path) {
-                Ok(content) => {
-                    let root = Arc::from(content.parent().unwrap_or(path));
-                    let origin = Origin::Exactly { root, listed: typed(place), content };
-                    self.place_file(origin, parent, name, &seen, false);
-                }
-                Err(error) => {
-                    self.tree.refuse(path, RefusalKind::Unreadable(error));
-                }
-            }
         }
+        self.given_file(place, typed);
         Ok(())
     }
 
-    /// Whether the patterns leave out where a source goes, or a directory above that.
-    fn place_is_excluded(&mut self, place: &Place, directory: bool) -> bool {
-        let names = &place.destination;
-        let mut image_path = PathBuf::new();
-        names.iter().enumerate().any(|(at, name)| {
-            image_path.push(name);
-            self.is_excluded(&typed(place), &image_path, directory || at + 1 < names.len())
-        })
+    /// Takes a file that was given by name.
+    fn given_file(&mut self, place: &Place, typed: PathBuf) {
+        let Some((name, directories)) = place.destination.split_last() else { return };
+        let path = &place.path;
+        let (seen, content) = match Finder::default().look_at(path) {
+            Ok(found) => found,
+            Err(error) => {
+                self.tree.refuse(path, RefusalKind::Unreadable(error));
+                return;
+            }
+        };
+        if !seen.is_file() {
+            return self.special(&typed, seen.file_type);
+        }
+        let Some(parent) = self.destination(directories, seen.identity, path) else { return };
+        if self.sources.note_walked {
+            self.tree.walked.extend(content.end_of_link());
+        }
+        let origin = self.tree.add_origin(Origin::Given { typed: typed.clone(), content });
+        let spot = Spot { parent, name: name.as_bytes(), origin };
+        self.regular_file(&typed, path, spot, &seen, false);
     }
 
     /// The directory at `names`, made where no source brought it; then with the time of the
@@ -221,10 +229,7 @@ impl<'a> Walk<'a> {
                 // Each directory has one, whatever becomes of it.
                 let ticket = if seen.is_directory() { here.tickets.next() } else { None };
                 let spot = Spot { parent: here.node, name, origin: here.origin };
-                if self.is_output(&seen) {
-                    let text = "output of this build left out";
-                    self.notice(NoticeKind::OutputLeftOut, &path, text);
-                } else if seen.file_type == FileType::Symlink {
+                if seen.file_type == FileType::Symlink && !self.is_output(&seen) {
                     pending.extend(self.link(&root, &path, spot));
                 } else if let Some(ticket) = ticket {
                     let identity = seen.identity;
@@ -238,7 +243,7 @@ impl<'a> Walk<'a> {
                     };
                     inside.push(self.enter(self.ahead.collect(&ticket), path, node, origin));
                 } else {
-                    self.file(&path, &seen, spot);
+                    self.file(&path, &path, spot, &seen, false);
                 }
             }
         }

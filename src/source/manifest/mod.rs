@@ -13,7 +13,7 @@ mod fault;
 mod keywords;
 mod syntax;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,9 +24,11 @@ pub use fault::ManifestFault;
 
 use super::entries::{kind_of, readable};
 use super::growing::{Found, Landing, Spot};
+use super::met::{ManifestLine, MetAt};
+use super::named::{Finder, NamedContent};
 use super::refusal::RefusalKind;
 use super::seen::Seen;
-use super::tree::{Identity, ManifestLine, NamedContent, NodeId, Origin, os_name};
+use super::tree::{Identity, NodeId, Origin, os_name};
 use super::walk::Walk;
 use super::{LinkPolicy, Stopped};
 use crate::event::NoticeKind;
@@ -37,6 +39,9 @@ use syntax::{Entry, Parser, Said, parent};
 /// How the first line of a manifest begins.
 const SIGNATURE: &[u8] = b"#mtree";
 
+/// What some editors put before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// A manifest whose entries are being taken.
 struct Manifest {
     path: Arc<Path>,
@@ -44,19 +49,16 @@ struct Manifest {
     identity: Identity,
     /// The directory in the tree that the last entry went into: most share it with their neighbour.
     last_parent: Option<(Vec<u8>, NodeId)>,
-    /// The same on the host, as named and without links in its path.
-    last_folder: Option<(PathBuf, Arc<Path>)>,
+    finder: Finder,
 }
 
-/// A file or directory that an entry names.
-struct Content {
-    seen: Seen,
-    place: NamedContent,
-}
-
-/// Opens the file at `path` if it is a manifest: by its first bytes, or by its name.
+/// Opens the file at `path` if it is a manifest: by its first bytes, or by its name. What comes from
+/// the reader is its text.
 pub(super) fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
     let mut reader = BufReader::new(File::open(path)?);
+    if reader.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
+        reader.consume(BYTE_ORDER_MARK.len());
+    }
     let by_name = path.extension().is_some_and(|extension| extension == "mtree");
     let is_manifest = by_name || reader.fill_buf()?.starts_with(SIGNATURE);
     Ok(is_manifest.then_some(reader))
@@ -73,10 +75,7 @@ impl Walk<'_> {
         // Two lines may name one path, and the order of lines is not that of a walk.
         self.tree.expect_meetings();
         let mut manifest =
-            Manifest { path: path.into(), identity, last_parent: None, last_folder: None };
-        if self.sources.note_walked {
-            self.tree.walked.push(path.to_path_buf());
-        }
+            Manifest { path: path.into(), identity, last_parent: None, finder: Finder::default() };
         let mut parser = Parser::new(reader);
         loop {
             if self.watch.must_stop() {
@@ -92,37 +91,29 @@ impl Walk<'_> {
             };
             self.watch.advance(1);
             match said {
-                Said::Entry(entry) => {
-                    self.tree.at_line = Some(manifest.line(entry.line));
-                    self.manifest_entry(&mut manifest, &entry);
-                }
+                Said::Entry(entry) => self.manifest_entry(&mut manifest, &entry),
                 Said::Unused { line, keyword, is_digest } => {
-                    let line = manifest.line(line);
-                    let at = line.with_path(b"");
-                    self.tree.at_line = Some(line);
-                    let keyword = printable::bytes(&keyword);
+                    let (at, keyword) = (manifest.line(line, b""), printable::bytes(&keyword));
                     if is_digest {
-                        let text = format!("{keyword} is not compared with the file");
-                        self.notice(NoticeKind::DigestUnchecked, &at, &text);
+                        let fact = format_args!("{keyword} is not compared with the file");
+                        self.notice(NoticeKind::DigestUnchecked, &at, fact);
                     } else {
-                        let text = format!("keyword {keyword} is not known and says nothing here");
-                        self.notice(NoticeKind::KeywordUnknown, &at, &text);
+                        let fact =
+                            format_args!("keyword {keyword} is not known and says nothing here");
+                        self.notice(NoticeKind::KeywordUnknown, &at, fact);
                     }
                 }
                 Said::Fault { line, fault } => {
-                    let line = manifest.line(line);
-                    let at = line.with_path(b"");
-                    self.tree.at_line = Some(line);
-                    self.tree.refuse(&at, RefusalKind::Manifest(fault));
+                    self.tree.refuse(manifest.line(line, b""), RefusalKind::Manifest(fault));
                 }
             }
-            self.tree.at_line = None;
         }
     }
 
     fn manifest_entry(&mut self, manifest: &mut Manifest, entry: &Entry) {
-        let listed = manifest.line(entry.line).with_path(&entry.path);
-        if self.entry_is_excluded(entry, &listed) {
+        let listed = manifest.line(entry.line, &entry.path);
+        let is_directory = entry.entry_type == EntryType::Directory;
+        if self.is_excluded_on_the_way(&listed, Path::new(os_name(&entry.path)), is_directory) {
             return;
         }
         let special = match entry.entry_type {
@@ -143,24 +134,17 @@ impl Walk<'_> {
         self.special(&listed, special);
     }
 
-    /// Whether the patterns leave out an entry, or a directory above it.
-    fn entry_is_excluded(&mut self, entry: &Entry, listed: &Path) -> bool {
-        if self.sources.exclude.is_empty() {
-            return false;
-        }
-        let path = &entry.path;
-        let is_directory = entry.entry_type == EntryType::Directory;
-        let mut above = (0..path.len()).filter(|at| path[*at] == b'/');
-        above.any(|end| self.is_excluded(listed, Path::new(os_name(&path[..end])), true))
-            || self.is_excluded(listed, Path::new(os_name(path)), is_directory)
-    }
-
-    fn manifest_file(&mut self, manifest: &mut Manifest, entry: &Entry, listed: &Path) {
+    fn manifest_file(&mut self, manifest: &mut Manifest, entry: &Entry, listed: &MetAt) {
         let path = Path::new(os_name(entry.keywords.contents.as_deref().unwrap_or(&entry.path)));
-        let Some(Content { seen, place }) = self.content(manifest, entry, path, listed) else {
+        let Some((seen, content)) = self.content(manifest, entry, path, listed) else {
             return;
         };
         let contents = || path.to_path_buf();
+        // A manifest lists its files exactly: none of them is left out unasked.
+        if self.is_output(&seen) {
+            self.tree.refuse(listed, RefusalKind::ContentsIsOutput(contents()));
+            return;
+        }
         if !seen.is_file() {
             let found = kind_of(seen.file_type);
             let kind = RefusalKind::ContentsNotFile { contents: contents(), found };
@@ -180,25 +164,24 @@ impl Walk<'_> {
             self.refuse_contents(listed, contents(), error);
             return;
         }
-        let line = manifest.line(entry.line);
         let modified_seconds = entry.keywords.modified_seconds;
         let identity = self::identity(modified_seconds, &seen.identity);
         let (above, own_name) = parent(&entry.path);
         let Some(parent) = self.manifest_parent(manifest, entry.line, above, identity) else {
             return;
         };
-        let content = Some(place);
+        let (line, content) = (manifest.at(entry.line), Some(content));
         let origin = self.tree.add_origin(Origin::Listed { line, modified_seconds, content });
         let spot = Spot { parent, name: own_name, origin };
         let read_only = entry.keywords.read_only.unwrap_or(seen.read_only);
         self.regular_file(listed, path, spot, &Seen { read_only, ..seen }, false);
     }
 
-    fn manifest_directory(&mut self, manifest: &mut Manifest, entry: &Entry, listed: &Path) {
+    fn manifest_directory(&mut self, manifest: &mut Manifest, entry: &Entry, listed: &MetAt) {
         let mut from = manifest.identity;
         if let Some(contents) = &entry.keywords.contents {
             let contents = Path::new(os_name(contents));
-            let Some(Content { seen, .. }) = self.content(manifest, entry, contents, listed) else {
+            let Some((seen, _)) = self.content(manifest, entry, contents, listed) else {
                 return;
             };
             if !seen.is_directory() {
@@ -246,7 +229,7 @@ impl Walk<'_> {
             node = match self.tree.directory_at(node, name) {
                 Some(there) => there,
                 None => {
-                    let listed = manifest.line(line).with_path(&path[..end]);
+                    let listed = manifest.line(line, &path[..end]);
                     self.made_directory(manifest, line, node, name, identity, &listed)?
                 }
             };
@@ -262,9 +245,9 @@ impl Walk<'_> {
         parent: NodeId,
         name: &[u8],
         identity: Identity,
-        listed: &Path,
+        listed: &MetAt,
     ) -> Option<NodeId> {
-        let line = manifest.line(line);
+        let line = manifest.at(line);
         // A directory's time is not compared with anything: it lies with the node.
         let origin = Origin::Listed { line, modified_seconds: None, content: None };
         let origin = self.tree.add_origin(origin);
@@ -282,13 +265,13 @@ impl Walk<'_> {
         manifest: &mut Manifest,
         entry: &Entry,
         path: &Path,
-        listed: &Path,
-    ) -> Option<Content> {
-        match manifest.look_at(path) {
+        listed: &MetAt,
+    ) -> Option<(Seen, NamedContent)> {
+        match manifest.finder.look_at(path) {
             Ok(content) => Some(content),
             Err(error) if entry.keywords.optional && is_missing(&error) => {
-                let text = format!("optional, and left out: there is no {}", printable::path(path));
-                self.notice(NoticeKind::OptionalLeftOut, listed, &text);
+                let fact = format!("optional, and left out: there is no {}", printable::path(path));
+                self.notice(NoticeKind::OptionalLeftOut, listed, fact);
                 if self.sources.note_walked {
                     // Whose entries decide that it is not there.
                     let there = path.ancestors().skip(1).find(|folder| folder.is_dir());
@@ -304,42 +287,19 @@ impl Walk<'_> {
         }
     }
 
-    fn refuse_contents(&mut self, listed: &Path, contents: PathBuf, error: io::Error) {
+    fn refuse_contents(&mut self, listed: &MetAt, contents: PathBuf, error: io::Error) {
         self.tree.refuse(listed, RefusalKind::ContentsUnreadable { contents, error });
     }
 }
 
 impl Manifest {
-    fn line(&self, line: u32) -> ManifestLine {
+    fn at(&self, line: u32) -> ManifestLine {
         ManifestLine { manifest: Arc::clone(&self.path), line }
     }
 
-    /// What is at `path`, by way of any links.
-    fn look_at(&mut self, path: &Path) -> io::Result<Content> {
-        let found = fs::symlink_metadata(path)?;
-        let folder = path.parent().filter(|_| path.file_name().is_some() && !found.is_symlink());
-        if let Some(folder) = folder {
-            let folder = self.folder(folder)?;
-            let place = NamedContent { path: path.into(), folder, name: None };
-            return Ok(Content { seen: Seen::from(&found), place });
-        }
-        let (found, real) = (fs::metadata(path)?, fs::canonicalize(path)?);
-        // Only the root directory has neither.
-        let folder = real.parent().unwrap_or(&real).into();
-        let name = real.file_name().map(Into::into);
-        let place = NamedContent { path: path.into(), folder, name };
-        Ok(Content { seen: Seen::from(&found), place })
-    }
-
-    /// A directory by a path without links.
-    fn folder(&mut self, named: &Path) -> io::Result<Arc<Path>> {
-        if let Some((_, folder)) = self.last_folder.as_ref().filter(|last| last.0 == named) {
-            return Ok(Arc::clone(folder));
-        }
-        let here = if named.as_os_str().is_empty() { Path::new(".") } else { named };
-        let folder: Arc<Path> = fs::canonicalize(here)?.into();
-        self.last_folder = Some((named.to_path_buf(), Arc::clone(&folder)));
-        Ok(folder)
+    /// Where a path of the image is named, or the line itself where it is empty.
+    fn line(&self, line: u32, path: &[u8]) -> MetAt {
+        MetAt::Line(self.at(line), os_name(path).into())
     }
 }
 
