@@ -80,47 +80,21 @@ fn a_usual_terminal_shows_bar_table_and_fullness() {
 }
 
 #[test]
-fn a_narrow_terminal_has_a_narrow_picture() {
+fn a_picture_is_as_narrow_as_its_terminal() {
     let Some(script) = Tool::find("script") else { return };
     let plain = [("NO_COLOR", "1"), ("LANG", "C")];
-    let narrow = format!(
-        "{SUMMARY}\
-|12/+##########.....................
-
-| reserved area        512 B   0.0 %
-1 FAT 1               16 KiB   0.1 %
-2 FAT 2               16 KiB   0.1 %
-/ root directory      16 KiB   0.1 %
-+ directories          2 KiB   0.0 %
-# files                5 MiB  31.3 %
-. free             10.95 MiB  68.4 %
-{REST}"
-    );
-    assert_eq!(shown(&script, 36, &plain, ""), narrow);
-    assert_eq!(shown(&script, 80, &[("COLUMNS", "36"), plain[0], plain[1]], ""), narrow);
-    assert_eq!(
-        shown(&script, 20, &plain, ""),
-        format!(
-            "{SUMMARY}\
-|12/+#####..........
-
-| reserved area
-         512 B 0.0 %
-1 FAT 1
-        16 KiB 0.1 %
-2 FAT 2
-        16 KiB 0.1 %
-/ root directory
-        16 KiB 0.1 %
-+ directories
-         2 KiB 0.0 %
-# files
-        5 MiB 31.3 %
-. free
-    10.95 MiB 68.4 %
-{REST}"
-        )
-    );
+    for (columns, bar) in
+        [(36, "|12/+##########....................."), (20, "|12/+#####..........")]
+    {
+        let narrow = shown(&script, columns, &plain, "");
+        let picture =
+            narrow.strip_prefix(SUMMARY).and_then(|rest| rest.strip_suffix(REST)).unwrap();
+        assert_eq!(picture.lines().next(), Some(bar));
+        assert_eq!(picture.lines().map(str::len).max(), Some(columns.into()), "{picture}");
+        let told = columns.to_string();
+        let environment = [("COLUMNS", told.as_str()), plain[0], plain[1]];
+        assert_eq!(shown(&script, 80, &environment, ""), narrow, "the environment tells");
+    }
 }
 
 #[test]
@@ -134,9 +108,7 @@ fn a_wide_terminal_has_a_bar_of_100_columns() {
 fn colours_come_where_they_are_possible_and_welcome() {
     let Some(script) = Tool::find("script") else { return };
     let coloured = shown(&script, 40, &[], "");
-    let bar = "\x1b[35m▐\x1b[0m\x1b[33m▓\x1b[0m\x1b[33m▒\x1b[0m\x1b[36m▀\x1b[0m\x1b[34m▄\x1b[0m\
-               \x1b[32m███████████\x1b[0m░░░░░░░░░░░░░░░░░░░░░░░░";
-    assert_eq!(coloured.lines().nth(3), Some(bar));
+    assert!(coloured.contains("\x1b["), "{coloured:?}");
     assert_eq!(shown(&script, 40, &[("NO_COLOR", "")], ""), coloured);
     let plain = shown(&script, 40, &[("NO_COLOR", "1")], "");
     assert!(!plain.contains('\x1b'), "{plain:?}");
