@@ -9,8 +9,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use support::{Expect, Oracle, TREE_SECONDS, TempDir, TreeBuilder, build_with, scratch, set_time};
-use support::{invariants, oracle};
+use support::{
+    Expect, Oracle, TREE_SECONDS, TempDir, TreeBuilder, build_with, invariants, scratch, set_time,
+    skip,
+};
 
 const SERIAL: u32 = 0xCAFE_0042;
 
@@ -200,7 +202,7 @@ fn assert_readers_accept(
     let (skipped, found): (Vec<&str>, Vec<&str>) =
         ran.stdout.lines().partition(|line| line.starts_with("skip "));
     for line in &skipped {
-        oracle::skip(&format!("{line} for {kind:?}"));
+        skip(&format!("{line} for {kind:?}"));
     }
     let is_skipped = |line: &&String| {
         let name = line.split(' ').nth(1).unwrap();

@@ -1,7 +1,8 @@
-//! What the tests share: source trees, runs of the command, images that are checked whenever one
-//! is made, and programs of others.
+//! What the tests share: source trees, runs of the command, and images that are checked whenever one
+//! is made.
 #![allow(dead_code, unused_imports, unreachable_pub)]
 
+pub mod commit;
 pub mod damage;
 pub mod fsck;
 pub mod invariants;
@@ -9,6 +10,8 @@ pub mod mounted;
 pub mod oracle;
 pub mod printed;
 pub mod schema;
+pub mod search_path;
+pub mod tool;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,11 +23,13 @@ use std::time::{Duration, SystemTime};
 use mkfatimg::plan::request::Request;
 use mkfatimg::source::{Place, Sources};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use sha2::{Digest, Sha256};
 
 pub use invariants::Expect;
 pub use mounted::Mounted;
 pub use oracle::Oracle;
 pub use tempfile::TempDir;
+pub use tool::{Tool, skip};
 
 /// 2024-02-29 12:00:00 UTC: the time of everything that [`TreeBuilder`] makes.
 pub const TREE_SECONDS: u64 = 1_709_208_000;
@@ -86,6 +91,11 @@ pub fn make_fifo(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
 }
 
+/// The SHA-256 of `bytes` as programs print it.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// What a run came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
@@ -133,39 +143,6 @@ pub fn assert_sound(image: &Path, expect: &Expect) {
     let breaches = invariants::check(image, expect).unwrap();
     let told: Vec<String> = breaches.iter().map(ToString::to_string).collect();
     assert!(told.is_empty(), "{}:\n{}", image.display(), told.join("\n"));
-}
-
-/// A program of others that judges images.
-pub struct Tool(PathBuf);
-
-impl Tool {
-    /// Finds `name`. Without it the test that asks is skipped with a message, or fails where
-    /// `MKFATIMG_REQUIRE_TOOLS` is set, as in CI.
-    pub fn find(name: &str) -> Option<Self> {
-        let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
-        let found =
-            path.split(':').map(|folder| Path::new(folder).join(name)).find(|p| p.is_file());
-        if found.is_none() {
-            assert!(
-                std::env::var_os("MKFATIMG_REQUIRE_TOOLS").is_none(),
-                "{name} is missing and MKFATIMG_REQUIRE_TOOLS is set"
-            );
-            eprintln!("SKIPPED a check: {name} is not installed");
-        }
-        found.map(Self)
-    }
-
-    /// A command of the tool, in a known locale and zone.
-    pub fn command(&self) -> Command {
-        let mut command = Command::new(&self.0);
-        command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC").stdin(Stdio::null());
-        command
-    }
-
-    /// Runs the tool.
-    pub fn run<I: IntoIterator<Item = A>, A: AsRef<OsStr>>(&self, arguments: I) -> Ran {
-        self.command().args(arguments).output().unwrap().into()
-    }
 }
 
 /// Builds source trees. Everything in them has one time, set last, so that trees made in another

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::Tool;
+use super::{Tool, skip};
 
 /// A mounted file system; unmounted with the value, so let it go before the folder it lies in.
 pub struct Mounted {
@@ -57,7 +57,7 @@ impl Mounted {
         let words = options.iter().map(OsStr::new);
         let ran = mount.run(words.chain([what, at.as_os_str()]));
         if ran.status != Some(0) {
-            eprintln!("SKIPPED: mounting is not permitted: {}", ran.stderr.trim_end());
+            skip(&format!("mounting is not permitted: {}", ran.stderr.trim_end()));
             return None;
         }
         Some(Self { umount, at })
