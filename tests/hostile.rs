@@ -402,7 +402,7 @@ fn a_block_device_is_not_written_to() {
         makedev(240, 7),
     );
     if let Err(error) = made {
-        eprintln!("SKIPPED: no device can be made here: {error}");
+        support::skip(&format!("no device can be made here: {error}"));
         return;
     }
     scene.fails(

@@ -856,7 +856,7 @@ fn an_offset_west_of_greenwich_may_stand_apart_from_its_flag() {
 #[test]
 fn times_in_a_named_zone_follow_its_summer_time() {
     if !Path::new("/usr/share/zoneinfo/Europe/Berlin").exists() {
-        eprintln!("SKIPPED: no time zones are installed");
+        support::skip("no time zones are installed");
         return;
     }
     let scene = Scene::new();

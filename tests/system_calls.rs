@@ -199,7 +199,7 @@ fn a_write_past_the_page_cache_that_is_refused_goes_through_it() {
     let (words, log) = past_the_cache(&strace, &["-e", "trace=openat"]);
     let opened = log.lines().any(|call| call.contains("O_DIRECT|") && !call.contains("= -1"));
     if !opened || words == [REFUSED] {
-        eprintln!("SKIPPED: nothing can be written past the page cache here");
+        support::skip("nothing can be written past the page cache here");
         return;
     }
     assert_eq!(words, ["written past the page cache, as asked (--direct)"]);

@@ -4,14 +4,16 @@
 
 mod support;
 
+use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use support::commit::commit;
 use support::{
     Expect, Mounted, Ran, TREE_SECONDS, TempDir, Tool, TreeBuilder, assert_sound, printed, scratch,
-    set_times,
+    search_path, set_times, skip,
 };
 
 /// Enough for several workers: long names with one stem, small files, and a large one.
@@ -58,7 +60,19 @@ impl Site {
         flags: &[&str],
         source: &Path,
     ) -> Vec<u8> {
-        let image = self.folder.path().join("image");
+        self.bytes_in(self.folder.path(), before, environment, flags, source)
+    }
+
+    /// As [`Site::bytes`], with the image in `folder`.
+    fn bytes_in(
+        &self,
+        folder: &Path,
+        before: &[&str],
+        environment: &[(&str, &str)],
+        flags: &[&str],
+        source: &Path,
+    ) -> Vec<u8> {
+        let image = folder.join("image");
         let program = self.folder.path().join("mkfatimg");
         let words = [before, &[program.to_str().unwrap()]].concat();
         let mut command = Command::new(words[0]);
@@ -79,7 +93,7 @@ impl Site {
 }
 
 /// Words that change what surrounds the command after them, and what they change. Those that this
-/// machine does not have or allow are left out, with a message.
+/// machine does not have or allow are skipped.
 fn surroundings() -> Vec<(&'static str, Vec<&'static str>)> {
     let all = [
         ("an early clock", "faketime", &["-f", "@1999-12-31 23:59:58"][..]),
@@ -101,10 +115,8 @@ fn surroundings() -> Vec<(&'static str, Vec<&'static str>)> {
             let tool = Tool::find(program)?;
             let allowed = tool.command().args(words).arg("true").output().unwrap();
             if !allowed.status.success() {
-                eprintln!(
-                    "SKIPPED {what}: {}",
-                    String::from_utf8_lossy(&allowed.stderr).trim_end()
-                );
+                let stderr = String::from_utf8_lossy(&allowed.stderr);
+                skip(&format!("{what} is not to be had: {}", stderr.trim_end()));
                 return None;
             }
             Some((what, [&[program], words].concat()))
@@ -112,7 +124,7 @@ fn surroundings() -> Vec<(&'static str, Vec<&'static str>)> {
         .collect()
 }
 
-const ENVIRONMENT: [(&str, &str); 9] = [
+const ENVIRONMENT: [(&str, &str); 8] = [
     ("TZ", "Pacific/Kiritimati"),
     ("LC_ALL", "C"),
     ("LANG", "tr_TR.UTF-8"),
@@ -121,15 +133,16 @@ const ENVIRONMENT: [(&str, &str); 9] = [
     ("TMPDIR", "/dev"),
     ("PATH", "/usr/bin:/bin:/usr/sbin:/nowhere"),
     ("COLUMNS", "20"),
-    // Of faketime: times of files stay as they are.
-    ("NO_FAKE_STAT", "1"),
 ];
+
+/// Tells faketime that times of files stay as they are.
+const TIMES_OF_FILES_STAY: (&str, &str) = ("NO_FAKE_STAT", "1");
 
 #[test]
 fn bytes_do_not_depend_on_what_surrounds_the_build() {
     let site = Site::new();
     for (what, words) in surroundings() {
-        let bytes = site.bytes(&words, &ENVIRONMENT[8..], &[], &site.source);
+        let bytes = site.bytes(&words, &[TIMES_OF_FILES_STAY], &[], &site.source);
         site.assert_same(&bytes, what);
     }
     for variable in ENVIRONMENT {
@@ -157,12 +170,13 @@ fn bytes_do_not_depend_on_all_surroundings_at_once() {
         .filter(|(what, _)| !["a late clock", "a fast clock"].contains(what))
         .flat_map(|(_, words)| words)
         .collect();
-    let bytes = site.bytes(&words, &ENVIRONMENT, &["--jobs", "3"], &elsewhere);
+    let environment = [&ENVIRONMENT[..], &[TIMES_OF_FILES_STAY]].concat();
+    let bytes = site.bytes(&words, &environment, &["--jobs", "3"], &elsewhere);
     site.assert_same(&bytes, "all at once");
 }
 
 #[test]
-fn bytes_do_not_depend_on_the_file_system_of_the_source() {
+fn bytes_do_not_depend_on_the_file_systems_of_source_and_image() {
     let site = Site::new();
     let at = |name: &str| site.folder.path().join(name);
     let mounted = [
@@ -173,7 +187,12 @@ fn bytes_do_not_depend_on_the_file_system_of_the_source() {
     ];
     for (index, mounted) in mounted.into_iter().flatten().enumerate() {
         let source = tree(mounted.path("tree"), index % 2 == 0);
-        site.assert_same(&site.bytes(&[], &[], &[], &source), mounted.at.to_str().unwrap());
+        let at = mounted.at.display();
+        site.assert_same(&site.bytes(&[], &[], &[], &source), &format!("source in {at}"));
+        let bytes = site.bytes_in(&mounted.at, &[], &[], &[], &site.source);
+        site.assert_same(&bytes, &format!("image in {at}"));
+        let bytes = site.bytes_in(&mounted.at, &[], &[], &[], &source);
+        site.assert_same(&bytes, &format!("both in {at}"));
     }
 }
 
@@ -183,11 +202,8 @@ fn script(name: &str) -> PathBuf {
 
 /// Runs a script of the document in `folder`, which holds `tree`.
 fn follow(name: &str, folder: &Path) -> Ran {
-    let installed = scratch();
-    symlink(env!("CARGO_BIN_EXE_mkfatimg"), installed.path().join("mkfatimg")).unwrap();
-    let path = std::env::var("PATH").unwrap();
     let mut command = Command::new(script(name));
-    command.env("PATH", format!("{}:{path}:/usr/sbin", installed.path().display()));
+    command.env("PATH", search_path::beginning_with(&[search_path::of_program()]));
     command.env_remove("SOURCE_DATE_EPOCH").current_dir(folder).stdin(Stdio::null());
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, Some(0), "{name}: {}{}", ran.stdout, ran.stderr);
@@ -208,7 +224,7 @@ fn reprotest_finds_no_difference() {
     let namespaces = Tool::find("unshare").map(|tool| tool.run(["-r", "--uts", "true"]).status);
     let fuse = fs::OpenOptions::new().read(true).write(true).open("/dev/fuse");
     if namespaces != Some(Some(0)) || fuse.is_err() {
-        eprintln!("SKIPPED: no name of a host or order of files of its own is to be had");
+        skip("no name of a host or order of files of its own is to be had");
         return;
     }
     let scratch = scratch();
@@ -231,17 +247,11 @@ fn two_checkouts_of_a_commit_make_one_image() {
     let scratch = scratch();
     let first = scratch.path().join("first");
     tree(first.join("tree"), false);
-    let run = |arguments: &[&str]| {
-        let mut command = git.command();
-        let time = format!("@{TREE_SECONDS} +0000");
-        command.env("GIT_COMMITTER_DATE", &time).env("GIT_AUTHOR_DATE", time);
-        let ran: Ran = command.current_dir(&first).args(arguments).output().unwrap().into();
-        assert_eq!(ran.status, Some(0), "{arguments:?}: {}", ran.stderr);
-    };
-    run(&["init", "--quiet"]);
-    run(&["add", "tree"]);
-    run(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message=a"]);
-    run(&["clone", "--quiet", ".", "../second"]);
+    commit(&first, "tree").unwrap();
+    let second = scratch.path().join("second");
+    let ran =
+        git.run([OsStr::new("clone"), OsStr::new("--quiet"), first.as_ref(), second.as_ref()]);
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
     set_times(&first.join("tree"), TREE_SECONDS + 1_000_000);
     let [one, other] = ["first", "second"].map(|name| {
         let ran = follow("checkout.sh", &scratch.path().join(name));
