@@ -12,7 +12,7 @@ use clap::{Arg, ValueHint};
 
 mod support;
 
-use support::{TempDir, Tool, TreeBuilder, scratch};
+use support::{TempDir, Tool, TreeBuilder, scratch, search_path};
 
 /// Inserts all candidates, or the one that there is as a tab does; then notes the line, and empties it.
 const ALL: &str = "\x18a\x18n";
@@ -112,11 +112,9 @@ impl Place {
     }
 
     fn settle<'a>(&self, command: &'a mut std::process::Command) -> &'a mut std::process::Command {
-        let program = Path::new(env!("CARGO_BIN_EXE_mkfatimg")).parent().unwrap();
-        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
         command
             .current_dir(self.folder.path())
-            .env("PATH", path)
+            .env("PATH", search_path::beginning_with(&[search_path::of_program()]))
             .env("HOME", self.home.path())
             .env("ZDOTDIR", self.home.path())
             .env("TERM", "xterm")

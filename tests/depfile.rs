@@ -277,24 +277,10 @@ fn names_that_ninja_misreads_are_told() {
 /// An image in its own source changes the source's time; that makes it no older.
 #[test]
 fn an_image_in_its_own_source_is_not_built_for_ever() {
-    let Some(make) = Tool::find("make") else { return };
-    let place = Workplace::new();
-    TreeBuilder::new(place.path(".")).file("file", "hello");
-    let command = format!("{} -q --depfile out.d --from . $@", env!("CARGO_BIN_EXE_mkfatimg"));
-    let rule = format!("out.img:\n\t@echo building\n\t@{command}\n-include out.d\n");
-    fs::write(place.path("Makefile"), rule).unwrap();
-    let builds = || {
-        sleep(TICK);
-        let mut command = make.command();
-        let ran: Ran = command.current_dir(place.folder.path()).output().unwrap().into();
-        assert_eq!(ran.status, Some(0), "{}", ran.stderr);
-        ran.stdout.contains("building")
-    };
-    assert!(builds());
-    assert!(!builds());
-    fs::write(place.path("file"), "changed").unwrap();
-    assert!(builds());
-    assert!(!builds());
+    let Some(scene) = Scene::new("make", "--from .") else { return };
+    scene.is_stale("there is no image");
+    scene.source.file("file.txt", "changed");
+    scene.is_stale("a file has changed");
 }
 
 #[test]

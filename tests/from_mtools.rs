@@ -8,7 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use support::{Expect, Ran, TempDir, Tool, TreeBuilder, assert_sound, printed, run, scratch};
+use support::{
+    Expect, Ran, TempDir, Tool, TreeBuilder, assert_sound, printed, run, scratch, search_path,
+};
 
 const DOCUMENT: &str = "docs/from-mtools.md";
 const FOLDER: &str = "tests/from_mtools";
@@ -19,10 +21,9 @@ fn script(name: &str) -> PathBuf {
 
 /// Runs the script `name` in `folder`, with all tools of this machine and mkfatimg.
 fn follow(name: &str, folder: &Path) {
-    let built = Path::new(env!("CARGO_BIN_EXE_mkfatimg")).parent().unwrap().display();
-    let path = std::env::var("PATH").unwrap();
     let mut command = Command::new(script(name));
-    command.current_dir(folder).env("PATH", format!("{built}:{path}:/usr/sbin:/sbin"));
+    command.env("PATH", search_path::beginning_with(&[search_path::of_program()]));
+    command.current_dir(folder);
     command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC").env_remove("SOURCE_DATE_EPOCH");
     let ran: Ran = command.stdin(Stdio::null()).output().unwrap().into();
     assert_eq!(ran.status, Some(0), "{name}: {}{}", ran.stdout, ran.stderr);

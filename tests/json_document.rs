@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use support::{Ran, Tool, TreeBuilder, scratch};
+use support::{Ran, Tool, TreeBuilder, scratch, search_path};
 
 /// Each block of `language` in the document.
 fn blocks(text: &str, language: &str) -> Vec<String> {
@@ -25,12 +25,10 @@ fn the_examples_print_what_the_document_says() {
     let folder = scratch();
     let tree = TreeBuilder::new(folder.path().join("rootfs"));
     tree.filled("boot/kernel", 3_000_000).file("a:b", "x").link("nowhere", "etc/mtab").settle();
-    let command = Path::new(env!("CARGO_BIN_EXE_mkfatimg"));
-    let search_path =
-        format!("{}:{}", command.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let path = search_path::beginning_with(&[search_path::of_program()]);
     for (script, output) in scripts.iter().zip(&outputs) {
         let mut shell = Command::new("sh");
-        shell.args(["-ec", script]).current_dir(folder.path()).env("PATH", &search_path);
+        shell.args(["-ec", script]).current_dir(folder.path()).env("PATH", &path);
         let ran: Ran = shell.env_remove("SOURCE_DATE_EPOCH").output().unwrap().into();
         assert_eq!((ran.status, &ran.stdout), (Some(0), output), "{script}{}", ran.stderr);
     }

@@ -19,9 +19,8 @@ use mkfatimg::report::json::{self, Failure, Run};
 use mkfatimg::sink::Output;
 use mkfatimg::verify::{self, Depth, VerifyError};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use support::schema::{judge, judged};
-use support::{Ran, TreeBuilder, Workplace, make_fifo, request, set_time};
+use support::{Ran, TreeBuilder, Workplace, make_fifo, request, set_time, sha256};
 
 fn schema() -> Value {
     support::schema::of("docs/report.schema.json")
@@ -142,8 +141,7 @@ fn images_and_plans_are_as_described() {
     assert_eq!(written[4]["room"], "whole");
     assert_eq!(written[6]["page_cache"], "stream");
     assert_eq!(written[6]["verified"], Value::Null);
-    let digest = Sha256::digest(&bytes);
-    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = sha256(&bytes);
     assert_eq!((&written[8]["sha256"], &written[9]["sha256"]), (&json!(digest), &json!(digest)));
     assert_eq!((&written[8]["unchanged"], &written[9]["unchanged"]), (&json!(false), &json!(true)));
     assert_eq!(written[9]["bytes"], 0);

@@ -1,13 +1,11 @@
 //! Slips of the command line: after the parser's own message one line with the command to type, which
 //! does what was meant when it is pasted into a shell.
 
-use std::path::Path;
-
 use serde_json::json;
 
 mod support;
 
-use support::{Expect, Ran, Tool, TreeBuilder, Workplace, assert_sound};
+use support::{Expect, Ran, Tool, TreeBuilder, Workplace, assert_sound, search_path};
 
 /// A folder with sources `src` and `my files`.
 fn place() -> Workplace {
@@ -31,8 +29,7 @@ fn answer(ran: &Ran) -> Option<&str> {
 fn a_slip_is_answered_with_the_command_to_paste() {
     let place = place();
     let Some(shell) = Tool::find("sh") else { return };
-    let folder = Path::new(env!("CARGO_BIN_EXE_mkfatimg")).parent().unwrap();
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let path = search_path::beginning_with(&[search_path::of_program()]);
     for (typed, command) in [
         (&["src", "out.img"][..], "--from src out.img"),
         (&["out.img", "src"], "--from src out.img"),
@@ -68,14 +65,16 @@ fn a_slip_is_answered_with_the_command_to_paste() {
 fn names_that_a_terminal_cannot_show_are_quoted_by_number() {
     let place = place();
     let Some(shell) = Tool::find("bash") else { return };
-    let folder = Path::new(env!("CARGO_BIN_EXE_mkfatimg")).parent().unwrap();
     let name = "two\nlines' \u{1b}[2J";
     TreeBuilder::new(place.path(name)).file("c.txt", "c").settle();
     let ran = place.run(&[name, "out.img"]);
     let command = r"mkfatimg --from $'two\012lines\' \033[2J' out.img";
     assert_eq!(answer(&ran), Some(format!("did you mean: {command}").as_str()));
     let mut shell = shell.command();
-    shell.current_dir(place.folder.path()).env("PATH", folder).args(["-c", command]);
+    shell
+        .current_dir(place.folder.path())
+        .env("PATH", search_path::of_program())
+        .args(["-c", command]);
     assert_eq!(shell.output().unwrap().status.code(), Some(0));
     assert_sound(&place.path("out.img"), &Expect::default());
 }
