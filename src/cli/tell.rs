@@ -35,9 +35,9 @@ pub(super) fn notices(args: &Args, notices: &[Notice]) {
 /// What was made, or would be; the status is another one if nobody could be told.
 pub(super) fn success(args: &Args, report: &Report) -> ExitCode {
     let told = if args.json {
-        print(&json::success(&run_of(args, ExitCode::Done), report))
+        print(json::success(&run_of(args, ExitCode::Done), report))
     } else if args.dry_run {
-        print(&match terminal::look() {
+        print(match terminal::look() {
             Some(look) => human::pictured(report, &look),
             None => human::dry_run(report),
         })
@@ -69,7 +69,7 @@ pub(super) fn error(args: &Args, error: &Error) {
                 complain(&line);
             }
             if args.json {
-                print(&json::refusal(&run_of(args, ExitCode::of(error)), problems));
+                print(json::refusal(&run_of(args, ExitCode::of(error)), problems));
             }
         }
         Error::Verify(VerifyError::Differs(findings)) => {
@@ -82,7 +82,7 @@ pub(super) fn error(args: &Args, error: &Error) {
                 if findings.count() == 1 { "finding tells" } else { "findings tell" },
             ));
             if args.json {
-                print(&json::wrong(&run_of(args, ExitCode::of(error)), findings));
+                print(json::wrong(&run_of(args, ExitCode::of(error)), findings));
             }
         }
         Error::Write(cause) => {
@@ -104,7 +104,7 @@ fn failed_build(args: &Args, error: &Error, kind: ProblemKind, path: Option<Stri
 pub(super) fn failures(args: &Args, code: ExitCode, failures: Vec<json::Failure>) {
     failures.iter().for_each(|failure| complain(&failure.text));
     if args.json {
-        print(&json::failure(&run_of(args, code), failures));
+        print(json::failure(&run_of(args, code), failures));
     }
 }
 
@@ -142,11 +142,24 @@ pub(super) fn complain(line: &str) {
     let _ = writeln!(io::stderr(), "mkfatimg: {line}");
 }
 
+/// What the parser says of the words, without its advice.
+pub(super) fn parser_reason(error: &clap::Error) {
+    let rendered = error.render();
+    let text = if terminal::shows_colour(&io::stderr()) {
+        rendered.ansi().to_string()
+    } else {
+        rendered.to_string()
+    };
+    let reason = text.split("\n\n").next().unwrap_or_default();
+    // Nobody is left to be told that standard error is gone.
+    let _ = writeln!(io::stderr(), "{}", reason.trim_end());
+}
+
 /// Reports go to standard output. A reader that has seen enough is no failure of the build, but a
 /// report that is lost otherwise is one.
-pub(super) fn print(text: &str) -> ExitCode {
+pub(super) fn print(text: impl AsRef<[u8]>) -> ExitCode {
     let mut stdout = io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(text.as_ref()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             complain(&format!(
                 "standard output: the report cannot be written: {}",
