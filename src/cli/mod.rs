@@ -173,7 +173,11 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
     let done = carry_out(args, prepared, &progress);
     progress.clear();
     match done {
-        Ok(report) => tell::success(args, &report),
+        Ok(report) => {
+            let taken = prepared.delivery.as_ref().is_some_and(outputs::take_standard_output);
+            let stdout = if taken { tell::Stdout::Taken } else { tell::Stdout::Free };
+            tell::success(args, &report, stdout)
+        }
         Err(error) => {
             let stopped = matches!(
                 error,

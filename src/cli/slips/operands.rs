@@ -72,7 +72,7 @@ pub(super) fn place(typed: &mut Typed, found: impl Fn(&OsStr) -> Found) -> Optio
     }
     // Without another one it may be the image that was meant.
     let doubtful = |word: &OsStr| is_image(word) && found(word) != Found::Source;
-    let in_doubt = typed.image.is_none() && sources(typed).any(|source| doubtful(source));
+    let in_doubt = typed.image.is_none() && sources(typed).any(doubtful);
     (!in_doubt).then_some(())
 }
 
