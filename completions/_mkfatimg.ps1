@@ -55,7 +55,7 @@ Register-ArgumentCompleter -Native -CommandName 'mkfatimg' -ScriptBlock {
             [CompletionResult]::new('--depfile', '--depfile', [CompletionResultType]::ParameterName, 'Write what the image depends on as a rule for make and ninja')
             [CompletionResult]::new('--map', '--map', [CompletionResultType]::ParameterName, 'Write where each file lies, in the image and on the disk, as JSON')
             [CompletionResult]::new('--bmap', '--bmap', [CompletionResultType]::ParameterName, 'Write a block map, version 2.0, for bmaptool')
-            [CompletionResult]::new('--digest', '--digest', [CompletionResultType]::ParameterName, 'Tell the digest of the image, made while it is written')
+            [CompletionResult]::new('--digest', '--digest', [CompletionResultType]::ParameterName, 'Print the digest of the image, made while it is written, as sha256sum does')
             [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When to show progress; auto is on a terminal')
             [CompletionResult]::new('--overlay', '--overlay', [CompletionResultType]::ParameterName, 'Let a later source''s file replace an earlier one''s instead of refusing')
             [CompletionResult]::new('--windows-safe', '--windows-safe', [CompletionResultType]::ParameterName, 'Refuse names that Windows takes for devices, such as con and nul.txt')

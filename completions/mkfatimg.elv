@@ -52,7 +52,7 @@ set edit:completion:arg-completer[mkfatimg] = {|@words|
             cand --depfile 'Write what the image depends on as a rule for make and ninja'
             cand --map 'Write where each file lies, in the image and on the disk, as JSON'
             cand --bmap 'Write a block map, version 2.0, for bmaptool'
-            cand --digest 'Tell the digest of the image, made while it is written'
+            cand --digest 'Print the digest of the image, made while it is written, as sha256sum does'
             cand --progress 'When to show progress; auto is on a terminal'
             cand --overlay 'Let a later source''s file replace an earlier one''s instead of refusing'
             cand --windows-safe 'Refuse names that Windows takes for devices, such as con and nul.txt'

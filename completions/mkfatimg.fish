@@ -46,7 +46,7 @@ never\t'Not at all'"
 complete -c mkfatimg -l depfile -d 'Write what the image depends on as a rule for make and ninja' -r -F
 complete -c mkfatimg -l map -d 'Write where each file lies, in the image and on the disk, as JSON' -r -F
 complete -c mkfatimg -l bmap -d 'Write a block map, version 2.0, for bmaptool' -r -F
-complete -c mkfatimg -l digest -d 'Tell the digest of the image, made while it is written' -r -f -a "sha256\t'SHA-256'"
+complete -c mkfatimg -l digest -d 'Print the digest of the image, made while it is written, as sha256sum does' -r -f -a "sha256\t'SHA-256'"
 complete -c mkfatimg -l progress -d 'When to show progress; auto is on a terminal' -r -f -a "auto\t'On a terminal'
 always\t'Everywhere'
 never\t'Nowhere'"

@@ -37,6 +37,8 @@ pub struct Patterns {
 struct Pattern {
     told_as: String,
     directories_only: bool,
+    /// Why it may match nothing.
+    doubt: Option<String>,
 }
 
 impl Patterns {
@@ -54,7 +56,7 @@ impl Patterns {
             match glob(&text) {
                 Ok((glob, directories_only)) => {
                     set.add(glob);
-                    made.patterns.push(Pattern { told_as, directories_only });
+                    made.patterns.push(Pattern { told_as, directories_only, doubt: None });
                 }
                 Err(fault) => faults.push((told_as, fault)),
             }
@@ -85,6 +87,25 @@ impl Patterns {
     /// If there are not so many.
     pub fn told_as(&self, number: usize) -> &str {
         &self.patterns[number].told_as
+    }
+
+    /// The same patterns, with what is said besides of each that matches nothing, in their order.
+    #[must_use]
+    pub fn with_doubts(mut self, doubts: impl IntoIterator<Item = Option<String>>) -> Self {
+        for (pattern, doubt) in self.patterns.iter_mut().zip(doubts) {
+            pattern.doubt = doubt;
+        }
+        self
+    }
+
+    /// What messages say of one of them that matched nothing.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn told_as_unused(&self, number: usize) -> String {
+        let Pattern { told_as, doubt, .. } = &self.patterns[number];
+        let doubt = doubt.as_ref().map(|doubt| format!("; {doubt}")).unwrap_or_default();
+        format!("{told_as}: matched nothing{doubt}")
     }
 
     /// The numbers of those that match `path`, which begins below the image's root and without

@@ -90,7 +90,41 @@ fn a_stream_has_the_same_digest_as_a_file() {
     let mut command = scene.place.command(&["--from", "src", "--digest", "sha256", "-"]);
     let output = command.output().unwrap();
     assert_eq!(sha256(&output.stdout), digest);
-    assert!(String::from_utf8_lossy(&output.stderr).contains(&format!("sha256 {digest}\n")));
+    assert!(String::from_utf8_lossy(&output.stderr).ends_with(&format!("\n  sha256 {digest}\n")));
+    // Nobody else would tell it.
+    let mut command = scene.place.command(&["--from", "src", "--digest", "sha256", "-q", "-"]);
+    let output = command.output().unwrap();
+    assert_eq!(sha256(&output.stdout), digest);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), format!("{digest}  -\n"));
+    let told_there = ["--digest", "sha256", "--map", "/dev/stdout", "-q", "out.img"];
+    let mut command = scene.place.command(&[&["--from", "src"], &told_there[..]].concat());
+    let output = command.output().unwrap();
+    assert!(serde_json::from_slice::<Value>(&output.stdout).unwrap().is_object());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), format!("{digest}  out.img\n"));
+}
+
+#[test]
+fn a_digest_is_printed_for_sha256sum_to_check() {
+    let scene = Scene::new();
+    let checker = Tool::find("sha256sum");
+    for name in ["out.img", "my image", "back\\slash", "two\nlines", "two\rlines"] {
+        for more in [&[][..], &["-q"], &["-q", "--if-changed"]] {
+            let ran = scene.run(&[more, &["--digest", "sha256", name]].concat());
+            assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+            assert_eq!(ran.stderr.contains("\n  sha256 "), more.is_empty(), "{}", ran.stderr);
+            assert!(ran.stdout.contains(&sha256(&scene.read(name))), "{}", ran.stdout);
+            let Some(checker) = &checker else { continue };
+            let mut command = checker.command();
+            command.current_dir(scene.place.folder.path()).args(["--check", "--strict"]);
+            fs::write(scene.place.path("sums"), &ran.stdout).unwrap();
+            let checked: Ran = command.arg("sums").output().unwrap().into();
+            assert_eq!(checked.status, Some(0), "{name:?}: {}{}", ran.stdout, checked.stderr);
+        }
+    }
+    let ran = scene.run(&["--digest", "sha256", "-q", "--json", "out.img"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["written"]["sha256"], json!(sha256(&scene.read("out.img"))));
+    assert_eq!(ran.stderr, "");
 }
 
 #[test]

@@ -248,7 +248,7 @@ fn bad_values_are_refused_with_the_rule() {
         scene.refuses_value(&format!("--size={text}"), size);
     }
     let letters = "use K, M, G or T";
-    scene.refuses_value("--size=5X", &format!("unknown unit \"x\"; {letters}"));
+    scene.refuses_value("--size=5X", &format!("unknown unit \"X\"; {letters}"));
     scene.refuses_value("--size=0x10", &format!("unknown unit \"x10\"; {letters}"));
     scene.refuses_value("--size=1.5G", "whole numbers only; 1536M is one and a half G");
     scene.refuses_value("--size=17179869184G", "more than 16 EiB");
@@ -357,6 +357,10 @@ fn times_and_zones_that_do_not_exist_are_refused() {
             "--mtime {time}: is no time; use @SECONDS, 2024-02-29, 2024-02-29T12:00:00 or 2024-02-29T12:00:00Z"
         );
         scene.fails(&["--from", "src", "--mtime", time, "out.img"], 2, &[&line]);
+    }
+    {
+        let line = "--mtime 1700000000: is no time; seconds since 1970 are @1700000000";
+        scene.fails(&["--from", "src", "--mtime", "1700000000", "out.img"], 2, &[line]);
     }
     for epoch in ["yesterday", "1.5", "0x10", " 5", "99999999999999999999"] {
         let mut command = scene.command(&["--from", "src", "out.img"]);

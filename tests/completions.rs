@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use clap::{Arg, ValueHint};
@@ -47,13 +47,13 @@ impl Place {
             .file("out.img", "");
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("completions");
         let files = TreeBuilder::new(home.path());
-        for (script, path) in [
-            ("mkfatimg.bash", ".local/share/bash-completion/completions/mkfatimg"),
-            ("_mkfatimg", ".zfunc/_mkfatimg"),
-            ("mkfatimg.fish", ".config/fish/completions/mkfatimg.fish"),
-        ] {
-            files.file(path, fs::read(scripts.join(script)).unwrap());
-        }
+        files.file(".zfunc/_mkfatimg", fs::read(scripts.join("_mkfatimg")).unwrap());
+        let readme = fs::read_to_string(scripts.join("../README.md")).unwrap();
+        let lines: Vec<&str> = readme.lines().filter(|line| line.starts_with("install ")).collect();
+        assert_eq!(lines.len(), 2);
+        let mut shell = Command::new("sh");
+        shell.current_dir(scripts.join("..")).env("HOME", home.path());
+        assert!(shell.args(["-e", "-c", &lines.join("\n")]).status().unwrap().success());
         Self { home, folder }
     }
 

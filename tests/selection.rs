@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use support::invariants::{self, Volume};
 use support::{Expect, Ran, TreeBuilder, Workplace, assert_sound};
 
+const NOT_STORED: &str = "owners, permissions, extended attributes and the identity of hard links are not stored: FAT has no place for them";
 const READ_ONLY: u8 = 0x01;
 const HIDDEN: u8 = 0x02;
 const SYSTEM: u8 = 0x04;
@@ -112,7 +113,35 @@ fn a_file_of_patterns_is_told_by_its_lines() {
             "list:5: no/such: matched nothing",
             "src/#odd: left out by list:4: \\#odd",
             "src/a.bak: left out by list:3: *.bak",
-            "owners, permissions, extended attributes and the identity of hard links are not stored: FAT has no place for them",
+            NOT_STORED,
+        ],
+    );
+}
+
+#[test]
+fn a_pattern_that_matched_nothing_is_told_with_the_reason_where_its_text_shows_it() {
+    let scene = Scene::new(&["build/x", "a.swp", "thumbs.db", "keep"]);
+    fs::write(scene.place.path("list"), "*.swp # of vim\n  a.swp\n").unwrap();
+    let all = ["build/x", "a.swp", "thumbs.db", "keep"];
+    scene.holds(
+        &["-v", "--exclude", "src/build", "--exclude", "/src/a.swp", "--exclude", "./src/keep/"],
+        &all,
+        &[
+            "--exclude ./src/keep/: matched nothing; it is of the path in the image, without the source's name",
+            "--exclude /src/a.swp: matched nothing; it is of the path in the image, without the source's name",
+            "--exclude src/build: matched nothing; it is of the path in the image, without the source's name",
+            NOT_STORED,
+        ],
+    );
+    scene.holds(
+        &["-v", "--exclude-from", "list", "--attr", "THUMBS.DB=+h", "--exclude", "Thumbs*"],
+        &all,
+        &[
+            "--exclude Thumbs*: matched nothing",
+            "list:1: *.swp # of vim: matched nothing; comments stand on lines of their own",
+            "list:2:   a.swp: matched nothing; the blank at its beginning counts",
+            "--attr THUMBS.DB=+h: matched nothing; capitals differ from small letters",
+            NOT_STORED,
         ],
     );
 }

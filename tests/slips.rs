@@ -1,6 +1,8 @@
 //! Slips of the command line: after the parser's own message one line with the command to type, which
 //! does what was meant when it is pasted into a shell.
 
+use std::fs;
+
 use serde_json::json;
 
 mod support;
@@ -57,7 +59,99 @@ fn a_slip_is_answered_with_the_command_to_paste() {
         let ran: Ran = shell.output().unwrap().into();
         assert_eq!(ran.status, Some(0), "{pasted}: {}", ran.stderr);
         assert_sound(&place.path("out.img"), &Expect::default());
-        std::fs::remove_file(place.path("out.img")).unwrap();
+        fs::remove_file(place.path("out.img")).unwrap();
+    }
+}
+
+/// A disk, a file that is no image and an image stay what they are.
+#[test]
+fn nothing_is_written_over_that_was_not_meant_as_output() {
+    let place = place();
+    fs::write(place.path("vmlinuz"), "a kernel").unwrap();
+    fs::write(place.path("initrd.img"), "more").unwrap();
+    let disk = [&[0; 510][..], &[0x55, 0xAA]].concat();
+    fs::write(place.path("disk.img"), &disk).unwrap();
+    fs::write(place.path("blank.img"), [0; 4096]).unwrap();
+    for (typed, last) in [
+        (
+            &["--from", "src", "--offset", "2048", "disk.img"][..],
+            "--offset: nothing is written into a disk here; make the volume as a file of its own, then put it there with dd seek= conv=notrunc",
+        ),
+        (
+            &["src", "vmlinuz", "initrd.img"],
+            "did you mean: mkfatimg --from src --from vmlinuz:/ --from initrd.img:/ OUT",
+        ),
+        (
+            &["-i", "disk.img", "vmlinuz", "::/boot/"],
+            "did you mean: mkfatimg --from vmlinuz:/boot/ OUT",
+        ),
+        (&["-i", "new.img", "-s", "src", "::/"], "did you mean: mkfatimg --from src:/src new.img"),
+        (&["src", "blank.img"], "did you mean: mkfatimg --from src blank.img"),
+        (&["src", "disk.img"], "did you mean: mkfatimg --from src disk.img"),
+        // The parser takes these.
+        (
+            &["--from", "src", "--json", "r.json", "-q"],
+            "did you mean: mkfatimg --from src --json -q OUT >r.json",
+        ),
+        (&["--from", "src", "::/"], "did you mean: mkfatimg --from src OUT"),
+        (
+            &["--from", "vmlinuz::/boot/", "new.img"],
+            "did you mean: mkfatimg --from vmlinuz:/boot/ new.img",
+        ),
+    ] {
+        let ran = place.run(typed);
+        assert_eq!(ran.status, Some(2), "{typed:?}");
+        let told = ran.stderr.lines().last().unwrap();
+        assert_eq!(told, format!("mkfatimg: {last}"), "{typed:?}");
+        assert!(!place.path("r.json").exists() && !place.path("::").exists());
+    }
+    assert_eq!(fs::read(place.path("disk.img")).unwrap(), disk);
+    // Only the word behind --json, and only where nothing ends in a colon, is taken so.
+    fs::create_dir(place.path("odd:")).unwrap();
+    for typed in [
+        &["--json", "--from", "src", "r.json"][..],
+        &["--from", "odd::/boot", "two.img"],
+        &["--from", "src", "./::x"],
+    ] {
+        let ran = place.run(typed);
+        assert_eq!(ran.status, Some(0), "{typed:?}: {}", ran.stderr);
+    }
+}
+
+/// The parser's near flags, usage and `--` are of no use to whoever is told what to type.
+#[test]
+fn an_answer_stands_behind_the_reason_alone() {
+    let place = place();
+    for (typed, told) in [
+        (
+            &["--from", "src", "--fat", "32", "out.img"][..],
+            "error: unexpected argument '--fat' found\n\
+             mkfatimg: did you mean: mkfatimg --from src --fat-type 32 out.img\n",
+        ),
+        (
+            &["-c", "-o", "out.img", "src"],
+            "error: unexpected argument '-c' found\n\
+             mkfatimg: -c: nothing replaces it; image files have no bad blocks\n\
+             mkfatimg: did you mean: mkfatimg --from src out.img\n",
+        ),
+        (
+            &["-n", "X", "--rootdir=src"],
+            "error: unexpected argument '-n' found\n\
+             mkfatimg: did you mean: mkfatimg --label X --from src OUT\n",
+        ),
+        (
+            &["-h", "2048", "--from", "src", "out.img"],
+            "mkfatimg: -h shows the help and takes no value; sectors before the volume are --hidden-sectors 2048\n\
+             mkfatimg: did you mean: mkfatimg --hidden-sectors 2048 --from src out.img\n",
+        ),
+    ] {
+        let ran = place.run(typed);
+        assert_eq!((ran.status, ran.stderr.as_str(), ran.stdout.as_str()), (Some(2), told, ""));
+    }
+    let ran = place.run(&["--from", "src", "-x", "out.img"]);
+    assert!(ran.stderr.contains("Usage: ") && !ran.stderr.contains("tip: "), "{}", ran.stderr);
+    for help in [&["-h"][..], &["-h", "src"], &["src", "-h", "--", "5"]] {
+        assert_eq!(place.run(help).status, Some(0), "{help:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use support::{
@@ -711,6 +711,35 @@ fn a_source_that_is_not_there_is_refused_by_name() {
             "no image was written: 2 problems",
         ],
     );
+}
+
+/// What a shell makes of `<(...)`, and standard input by its names.
+#[test]
+fn a_source_that_is_a_pipe_is_told_what_to_do() {
+    let scene = Scene::new();
+    let remedy = "a source is a file or a directory: write it to a file first";
+    let skip = &["--special", "skip"][..];
+    for (arguments, line) in [
+        (&["--from", "/dev/stdin:/x"][..], "/dev/stdin: is a pipe"),
+        (&["--from", "/dev/stdin"], "/dev/stdin: is a pipe"),
+        (&["--from", "/dev/fd/0:/x"], "/dev/fd/0: is a pipe"),
+        (&["--from=-:/x"], "-: is standard input"),
+        (&["--from", "-"], "-: is standard input"),
+    ] {
+        for more in [&[][..], skip] {
+            let mut command = scene.command(&[arguments, more, &["out.img"]].concat());
+            let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            drop(child.stdin.take());
+            let ran: Ran = child.wait_with_output().unwrap().into();
+            assert_eq!(ran.stderr, format!("mkfatimg: {line}; {remedy}\n"), "{arguments:?}");
+            assert_eq!(ran.status, Some(4));
+        }
+    }
+    // A name is enough, and standard input that is a file is one.
+    scene.source.file("-", "by name").settle();
+    let mut command = scene.command(&["--from", "src", "--from", "/dev/stdin:/y", "out.img"]);
+    let ran: Ran = command.stdin(File::open(scene.path("src/-")).unwrap()).output().unwrap().into();
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
 }
 
 #[test]

@@ -271,7 +271,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Reports")]
     pub(crate) bmap: Option<PathBuf>,
 
-    /// Tell the digest of the image, made while it is written
+    /// Print the digest of the image, made while it is written, as sha256sum does
+    ///
+    /// The line goes to standard output, for sha256sum -c, unless the image goes there. The summary has
+    /// the digest too, and --json has it in written.sha256.
     #[arg(long, value_enum, value_name = "KIND", help_heading = "Reports")]
     pub(crate) digest: Option<DigestKind>,
 

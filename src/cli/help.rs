@@ -3,13 +3,13 @@
 
 /// Behind `-h`.
 pub(super) const SHORT: &str = "\
-Sizes: 5G and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes.
+Sizes: 5G, 5Gi and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes.
 Exit status: 0 done, 1 the system refused, 2 command line, 3 too large, too small or not legal FAT, \
 4 the source cannot be read or stored, or changed, 5 the image came out wrong.";
 
 /// Behind `--help`. Lines of lists fit 80 columns: a parser that breaks them knows no indent.
 pub(super) const LONG: &str = "\
-Sizes: 5G and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes. The units are K, M, \
+Sizes: 5G, 5Gi and 5GiB are 5 x 2^30 bytes, 5GB is 5 x 10^9, a bare number is bytes. The units are K, M, \
 G and T, small or capital.
 
 Patterns: * and ? stay within a name, ** does not; [a-z], {one,other} and \\ are as in shells; capitals \

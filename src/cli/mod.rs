@@ -17,9 +17,9 @@ mod values;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use std::path::Path;
 
 use anyhow::{Context, Result};
+use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use crate::event::ProblemKind;
@@ -41,8 +41,14 @@ pub fn command() -> clap::Command {
 pub fn run() -> std::process::ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return mistyped(&error),
+        Err(error) => return mistyped(error),
     };
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(reason) = slips::refused(&args, &words, slips::on_disk) {
+        tell::complain(&reason);
+        let answer = slips::meant(&words, slips::on_disk).unwrap_or_default();
+        return refuse_words(args.json, tell::run_of(&args, ExitCode::Usage), reason, &answer);
+    }
     match prepare(&args) {
         Ok(prepared) => build(&args, &prepared).into(),
         Err(error) => {
@@ -54,32 +60,57 @@ pub fn run() -> std::process::ExitCode {
 }
 
 /// Help and version, or what is wrong with the words of the command line.
-fn mistyped(error: &clap::Error) -> std::process::ExitCode {
-    // Nobody is left to be told that the channel is gone.
-    let _ = error.print();
-    if !error.use_stderr() {
+fn mistyped(mut error: clap::Error) -> std::process::ExitCode {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let number_for_help =
+        (error.kind() == ErrorKind::DisplayHelp).then(|| slips::number_for_help(&words)).flatten();
+    if !error.use_stderr() && number_for_help.is_none() {
+        // Nobody is left to be told that the channel is gone.
+        let _ = error.print();
         return ExitCode::Done.into();
     }
-    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let meant = slips::meant(&words, |path| Path::new(path).is_dir());
-    if let Some(meant) = &meant {
-        tell::complain(meant);
-    }
-    if words.iter().any(|word| word == "--json") {
-        let text = error.to_string();
-        let lines: Vec<&str> =
-            text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
-        let mut text = lines.join(" ").trim_start_matches("error: ").to_owned();
-        if let Some(meant) = meant {
-            text = format!("{text}; {meant}");
+    // That a flag of others is to be passed as a value is never meant.
+    error.remove(ContextKind::Suggested);
+    let answer = slips::meant(&words, slips::on_disk);
+    let reason = match number_for_help {
+        Some(reason) => {
+            tell::complain(&reason);
+            reason
         }
-        let code = ExitCode::Usage;
-        let run = json::Run { exit_status: code as u8, ..json::Run::default() };
+        None => {
+            match answer {
+                // Near flags and the usage would lead away from the answer.
+                Some(_) => tell::parser_reason(&error),
+                None => _ = error.print(),
+            }
+            let text = error.to_string();
+            let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+            let text = lines.collect::<Vec<_>>().join(" ");
+            text.trim_start_matches("error: ").to_owned()
+        }
+    };
+    let json = words.iter().any(|word| word == "--json");
+    refuse_words(json, json::Run::default(), reason, &answer.unwrap_or_default())
+}
+
+/// Tells what to type instead, and a program the reason too, which people have been told.
+fn refuse_words(
+    json: bool,
+    run: json::Run,
+    reason: String,
+    answer: &[String],
+) -> std::process::ExitCode {
+    answer.iter().for_each(|line| tell::complain(line));
+    let code = ExitCode::Usage;
+    if json {
+        let text = std::iter::once(&reason).chain(answer).map(String::as_str);
+        let text = text.collect::<Vec<_>>().join("; ");
         let (kind, blame) = (ProblemKind::Usage, code.blame());
         let failure = json::Failure { kind, blame, path: None, line: None, text };
-        tell::print(&json::failure(&run, vec![failure]));
+        let run = json::Run { exit_status: code as u8, ..run };
+        tell::print(json::failure(&run, vec![failure]));
     }
-    ExitCode::Usage.into()
+    code.into()
 }
 
 /// Everything that the command line says, understood.
@@ -142,7 +173,11 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
     let done = carry_out(args, prepared, &progress);
     progress.clear();
     match done {
-        Ok(report) => tell::success(args, &report),
+        Ok(report) => {
+            let taken = prepared.delivery.as_ref().is_some_and(outputs::take_standard_output);
+            let stdout = if taken { tell::Stdout::Taken } else { tell::Stdout::Free };
+            tell::success(args, &report, stdout)
+        }
         Err(error) => {
             let stopped = matches!(
                 error,
@@ -160,7 +195,7 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
                     let (kind, blame) = (ProblemKind::Stopped, ExitCode::System.blame());
                     let text = text.to_owned();
                     let failure = json::Failure { kind, blame, path: None, line: None, text };
-                    tell::print(&json::failure(&run, vec![failure]));
+                    tell::print(json::failure(&run, vec![failure]));
                 }
                 Signals::end_by(signal);
             }

@@ -138,6 +138,13 @@ fn inputs(args: &Args) -> impl Iterator<Item = (&'static str, &Path)> {
     boot_code.chain(lists).filter(|(_, path)| path.as_os_str() != "-")
 }
 
+/// Whether anything of a delivery goes to standard output.
+pub(super) fn take_standard_output(delivery: &Delivery) -> bool {
+    let depfile = delivery.depfile.as_ref().map(|(_, output)| output);
+    let others = [delivery.map.as_ref(), delivery.block_map.as_ref(), depfile];
+    others.into_iter().flatten().chain([&delivery.image]).any(is_standard_output)
+}
+
 fn is_standard_output(output: &Output) -> bool {
     match output.path() {
         None => true,

@@ -2,8 +2,10 @@
 //! a file of patterns looks like; what a pattern means is told by `pattern`.
 
 use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::Result;
@@ -67,7 +69,7 @@ pub(super) fn exclude(args: &Args) -> Result<Patterns> {
     if !no_text.is_empty() {
         return Err(NoPatterns(no_text).into());
     }
-    Ok(patterns(pairs, &places)?)
+    Ok(patterns(args, pairs, &places)?)
 }
 
 /// Those of `--attr`, and the flag for what is read-only on the host.
@@ -78,23 +80,51 @@ pub(super) fn attributes(args: &Args) -> Result<AttributeWishes> {
         .map(|attr| (attr.pattern.clone(), format!("--attr {}", shown(&attr.typed))));
     Ok(AttributeWishes {
         keep_read_only: args.keep_readonly,
-        patterns: patterns(pairs.collect(), &HashMap::new())?,
+        patterns: patterns(args, pairs.collect(), &HashMap::new())?,
         changes: args.attr.iter().map(|attr| attr.change).collect(),
     })
 }
 
 /// Of pairs as [`Patterns::new`] takes them; `places` has those that lie in files.
 fn patterns(
+    args: &Args,
     pairs: Vec<(String, String)>,
     places: &HashMap<String, (String, u64)>,
 ) -> Result<Patterns, NoPatterns> {
-    Patterns::new(pairs).map_err(|faults| {
+    let doubts: Vec<Option<String>> =
+        pairs.iter().map(|(text, _)| doubt(text, &args.from)).collect();
+    let made = Patterns::new(pairs).map(|patterns| patterns.with_doubts(doubts));
+    made.map_err(|faults| {
         let fault = |(told_as, fault)| Fault {
             place: places.get(&told_as).cloned(),
             text: format!("{told_as}: {fault}"),
         };
         NoPatterns(faults.into_iter().map(fault).collect())
     })
+}
+
+/// Why a pattern may match nothing, where its text shows it.
+fn doubt(text: &str, sources: &[OsString]) -> Option<String> {
+    if text.starts_with(char::is_whitespace) {
+        return Some("the blank at its beginning counts".to_owned());
+    }
+    if text.contains(" #") {
+        return Some("comments stand on lines of their own".to_owned());
+    }
+    let path = Path::new(text.trim_start_matches("./").trim_start_matches('/'));
+    let first = path.components().next()?.as_os_str();
+    let names_source = |source: &OsString| {
+        let end = source.as_bytes().windows(2).rposition(|pair| pair == b":/");
+        let source =
+            Path::new(OsStr::from_bytes(&source.as_bytes()[..end.unwrap_or(source.len())]));
+        path != Path::new(first) && (source.file_name() == Some(first) || path.starts_with(source))
+    };
+    if sources.iter().any(names_source) {
+        return Some("it is of the path in the image, without the source's name".to_owned());
+    }
+    let capitals = text.chars().filter(|c| c.is_uppercase()).count();
+    let in_capitals = capitals > 1 && !text.chars().any(char::is_lowercase);
+    in_capitals.then(|| "capitals differ from small letters".to_owned())
 }
 
 /// A file of patterns, and its name in messages.

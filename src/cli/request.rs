@@ -235,6 +235,10 @@ fn time(text: &str, zone: &TimeZone) -> Result<Timestamp> {
                 civil(text.parse::<Date>().ok()?.to_datetime(jiff::civil::Time::midnight()))
             }),
     };
+    // A year or a date has fewer digits.
+    if parsed.is_none() && text.len() > 8 && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        bail!("--mtime {text}: is no time; seconds since 1970 are @{text}");
+    }
     parsed.with_context(|| {
         format!(
             "--mtime {}: is no time; use @SECONDS, 2024-02-29, 2024-02-29T12:00:00 or 2024-02-29T12:00:00Z",

@@ -1,6 +1,6 @@
-//! Sizes as people type them: `5G`, `512MiB`, `1440K`, `5GB`.
+//! Sizes as people type them: `5G`, `512MiB`, `64Mi`, `1440K`, `5GB`.
 
-/// Bytes of a size: a whole number, with `K`, `M`, `G` or `T` (also `KiB`) for powers of 1024, with
+/// Bytes of a size: a whole number, with `K`, `M`, `G` or `T` (also `KiB`, `Ki`) for powers of 1024, with
 /// `KB` and so on for powers of 1000. Case is ignored.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -8,10 +8,10 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     if number.is_empty() {
         return Err("a size is a whole number with an optional K, M, G or T".to_owned());
     }
-    let suffix = suffix.to_ascii_lowercase();
-    let (letter, base) = match suffix.as_bytes() {
+    let unit = suffix.to_ascii_lowercase();
+    let (letter, base) = match unit.as_bytes() {
         [] | [b'b'] => (b'b', 1024_u64),
-        [letter] | [letter, b'i', b'b'] => (*letter, 1024),
+        [letter] | [letter, b'i'] | [letter, b'i', b'b'] => (*letter, 1024),
         [letter, b'b'] => (*letter, 1000),
         _ => (b'?', 0),
     };
@@ -44,6 +44,7 @@ mod tests {
             ("5G", 5 << 30),
             ("5g", 5 << 30),
             ("5GiB", 5 << 30),
+            ("64Mi", 64 << 20),
             ("5GB", 5_000_000_000),
             ("1440k", 1_474_560),
             ("512", 512),
@@ -57,9 +58,21 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_refused() {
-        for text in
-            ["", "-5", "abc", "5X", "5 G", "1.5G", "0x10", "G", "5GiBs", "5iB", "17179869184G"]
-        {
+        for text in [
+            "",
+            "-5",
+            "abc",
+            "5X",
+            "5 G",
+            "1.5G",
+            "0x10",
+            "G",
+            "5GiBs",
+            "5iB",
+            "5i",
+            "5Bi",
+            "17179869184G",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
     }

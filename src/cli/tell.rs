@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use super::args::Args;
 use super::exit::ExitCode;
@@ -12,6 +14,15 @@ use crate::plan::{Problems, Remedy};
 use crate::report::{Report, human, json};
 use crate::verify::VerifyError;
 use crate::{Error, printable};
+
+/// What standard output has, besides what is said of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stdout {
+    /// Nothing.
+    Free,
+    /// The image, or what tells of it for programs.
+    Taken,
+}
 
 /// What a report for programs tells of the run.
 pub(super) fn run_of(args: &Args, code: ExitCode) -> json::Run {
@@ -33,21 +44,25 @@ pub(super) fn notices(args: &Args, notices: &[Notice]) {
 }
 
 /// What was made, or would be; the status is another one if nobody could be told.
-pub(super) fn success(args: &Args, report: &Report) -> ExitCode {
-    let told = if args.json {
-        print(&json::success(&run_of(args, ExitCode::Done), report))
+pub(super) fn success(args: &Args, report: &Report, stdout: Stdout) -> ExitCode {
+    let mut told = if args.json {
+        print(json::success(&run_of(args, ExitCode::Done), report))
     } else if args.dry_run {
-        print(&match terminal::look() {
+        print(match terminal::look() {
             Some(look) => human::pictured(report, &look),
             None => human::dry_run(report),
         })
     } else {
         ExitCode::Done
     };
+    let digest = human::digest(report);
     if !args.quiet && !args.dry_run {
         let mut error = io::stderr().lock();
         // Nobody is left to be told that standard error is gone.
         let _ = writeln!(error, "{}", human::summary(report));
+        if let Some(digest) = &digest {
+            let _ = writeln!(error, "  sha256 {digest}");
+        }
         if args.verbose {
             if let Some(written) = &report.written {
                 let _ = write!(error, "{}", human::strategy(&written.writing.strategy));
@@ -55,7 +70,32 @@ pub(super) fn success(args: &Args, report: &Report) -> ExitCode {
             let _ = write!(error, "\n{}", human::layout(report));
         }
     }
+    if let (Some(digest), false) = (digest, args.json) {
+        let line = digest_line(&digest, args.out.as_deref().unwrap_or(Path::new("-")));
+        match stdout {
+            Stdout::Free => told = print(line),
+            // Nobody else would tell it.
+            Stdout::Taken if args.quiet => _ = io::stderr().write_all(&line),
+            Stdout::Taken => {}
+        }
+    }
     told
+}
+
+/// Digest and name as sha256sum prints and checks them: a name that would break the line is escaped,
+/// and a mark before the line says so.
+fn digest_line(digest: &str, path: &Path) -> Vec<u8> {
+    let mut name = Vec::new();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'\\' => name.extend(br"\\"),
+            b'\n' => name.extend(br"\n"),
+            b'\r' => name.extend(br"\r"),
+            byte => name.push(*byte),
+        }
+    }
+    let mark: &[u8] = if name == path.as_os_str().as_bytes() { b"" } else { br"\" };
+    [mark, digest.as_bytes(), b"  ", &name, b"\n"].concat()
 }
 
 /// Why there is no image.
@@ -69,7 +109,7 @@ pub(super) fn error(args: &Args, error: &Error) {
                 complain(&line);
             }
             if args.json {
-                print(&json::refusal(&run_of(args, ExitCode::of(error)), problems));
+                print(json::refusal(&run_of(args, ExitCode::of(error)), problems));
             }
         }
         Error::Verify(VerifyError::Differs(findings)) => {
@@ -82,7 +122,7 @@ pub(super) fn error(args: &Args, error: &Error) {
                 if findings.count() == 1 { "finding tells" } else { "findings tell" },
             ));
             if args.json {
-                print(&json::wrong(&run_of(args, ExitCode::of(error)), findings));
+                print(json::wrong(&run_of(args, ExitCode::of(error)), findings));
             }
         }
         Error::Write(cause) => {
@@ -104,7 +144,7 @@ fn failed_build(args: &Args, error: &Error, kind: ProblemKind, path: Option<Stri
 pub(super) fn failures(args: &Args, code: ExitCode, failures: Vec<json::Failure>) {
     failures.iter().for_each(|failure| complain(&failure.text));
     if args.json {
-        print(&json::failure(&run_of(args, code), failures));
+        print(json::failure(&run_of(args, code), failures));
     }
 }
 
@@ -142,11 +182,24 @@ pub(super) fn complain(line: &str) {
     let _ = writeln!(io::stderr(), "mkfatimg: {line}");
 }
 
+/// What the parser says of the words, without its advice.
+pub(super) fn parser_reason(error: &clap::Error) {
+    let rendered = error.render();
+    let text = if terminal::shows_colour(&io::stderr()) {
+        rendered.ansi().to_string()
+    } else {
+        rendered.to_string()
+    };
+    let reason = text.split("\n\n").next().unwrap_or_default();
+    // Nobody is left to be told that standard error is gone.
+    let _ = writeln!(io::stderr(), "{}", reason.trim_end());
+}
+
 /// Reports go to standard output. A reader that has seen enough is no failure of the build, but a
 /// report that is lost otherwise is one.
-pub(super) fn print(text: &str) -> ExitCode {
+pub(super) fn print(text: impl AsRef<[u8]>) -> ExitCode {
     let mut stdout = io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(text.as_ref()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             complain(&format!(
                 "standard output: the report cannot be written: {}",

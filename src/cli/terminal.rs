@@ -1,4 +1,4 @@
-//! What standard output can show, as the terminal and the environment tell it. Draws nothing.
+//! What standard output and standard error can show, as the terminal and the environment tell it. Draws nothing.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};
@@ -19,6 +19,11 @@ pub(super) fn look() -> Option<Look> {
     // Serial lines say 0.
     let columns = tcgetwinsize(&stdout).map_or(0, |size| usize::from(size.ws_col));
     Some(of_environment(columns, |name| std::env::var_os(name)))
+}
+
+/// Whether what is written to `stream` may have colours.
+pub(super) fn shows_colour(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && of_environment(0, |name| std::env::var_os(name)).colour
 }
 
 /// As the environment wishes, on a terminal of so many columns, or of 0 if it does not say.

@@ -54,6 +54,6 @@ pub(super) fn decide(
         }
     }
     let unused = (0..wishes.patterns.len()).filter(|number| !used.contains(number));
-    let text = |number| format!("{}: matched nothing", wishes.patterns.told_as(number));
+    let text = |number| wishes.patterns.told_as_unused(number);
     notices.extend(unused.map(|number| Notice::new(NoticeKind::PatternUnused, text(number))));
 }

@@ -29,7 +29,7 @@ pub fn summary(report: &Report) -> String {
     };
     let _ = write!(text, "\n  {}", contents_line(&report.plan));
     if let Some(written) = &report.written {
-        let Writing { outcome, elapsed, unchanged, digests, .. } = &written.writing;
+        let Writing { outcome, elapsed, unchanged, .. } = &written.writing;
         if *unchanged {
             let _ = write!(text, "\n  unchanged, as {} of looking showed", duration(*elapsed));
         } else {
@@ -58,11 +58,13 @@ pub fn summary(report: &Report) -> String {
         if written.verified.is_some_and(|verified| verified.depth == Depth::Contents) {
             text.push_str("; read back and equal to the source");
         }
-        if let Some(digest) = &digests.image {
-            let _ = write!(text, "\n  sha256 {}", hexadecimal(digest));
-        }
     }
     text
+}
+
+/// The digest of the image in hexadecimal, if one was made.
+pub fn digest(report: &Report) -> Option<String> {
+    report.written.as_ref()?.writing.digests.image.map(|digest| hexadecimal(&digest))
 }
 
 /// What a dry run shows: the summary, then the layout.

@@ -92,6 +92,9 @@ pub enum RefusalKind {
         "was replaced while the source was walked; build again when nothing changes the source"
     )]
     Replaced,
+    /// Something that is read once, such as a pipe, given as a source.
+    #[error("is {0}; a source is a file or a directory: write it to a file first")]
+    Passing(&'static str),
     /// FIFO, socket or device.
     #[error("is a {0}, which FAT cannot hold; remove it, or leave such out with --special skip")]
     Special(&'static str),
@@ -168,7 +171,9 @@ impl RefusalKind {
             | Self::ContentsSize { .. } => ProblemKind::ContentsUnexpected,
             Self::IsOutput | Self::ContentsIsOutput(_) => ProblemKind::SourceIsOutput,
             Self::Replaced => ProblemKind::SourceChanged,
-            Self::Special(_) | Self::SpecialSource(_) => ProblemKind::SpecialFile,
+            Self::Passing(_) | Self::Special(_) | Self::SpecialSource(_) => {
+                ProblemKind::SpecialFile
+            }
             Self::Link | Self::ListedLink => ProblemKind::Link,
             Self::DanglingLink { .. } => ProblemKind::DanglingLink,
             Self::EscapingLink { .. } => ProblemKind::EscapingLink,

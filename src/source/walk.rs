@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
     pub(super) fn into_tree(mut self) -> GrowingTree {
         let exclude = &self.sources.exclude;
         for number in (0..exclude.len()).filter(|number| !self.patterns_used.contains(number)) {
-            let text = format!("{}: matched nothing", exclude.told_as(number));
+            let text = exclude.told_as_unused(number);
             self.tree.note(Notice::new(NoticeKind::PatternUnused, text));
         }
         self.tree
@@ -95,6 +95,10 @@ impl<'a> Walk<'a> {
         let path = &place.path;
         let seen = match fs::metadata(path) {
             Ok(metadata) => Seen::from(&metadata),
+            Err(_) if path.as_os_str() == "-" => {
+                self.tree.refuse(path, RefusalKind::Passing("standard input"));
+                return Ok(());
+            }
             Err(error) => {
                 self.tree.refuse(path, RefusalKind::Unreadable(error));
                 return Ok(());
@@ -102,6 +106,12 @@ impl<'a> Walk<'a> {
         };
         if self.is_output(&seen) {
             self.tree.refuse(path, RefusalKind::IsOutput);
+            return Ok(());
+        }
+        let pipe = matches!(seen.file_type, FileType::Fifo | FileType::Socket);
+        // One of a shell, `<(...)`, and of standard input has no place of its own.
+        if pipe && fs::canonicalize(path).is_err() {
+            self.tree.refuse(path, RefusalKind::Passing("a pipe"));
             return Ok(());
         }
         let (identity, typed) = (seen.identity, typed(place));

@@ -20,12 +20,47 @@ pub(super) enum Habit {
     Tracks,
     /// mkfs.fat's order to make the file: the size follows the image, in blocks of 1 KiB.
     Create,
+    /// Seconds since 1970.
+    Seconds,
+    /// mkfs.fat's and makefs's serial number (`1234abcd`), or the image of mtools.
+    IdOrImage,
+    /// mkfs.fat's sector of the backup (`6`), or makefs's room that stays free (`10m`).
+    BackupOrFree,
+    /// What a flag of ours does, with this value if it has one; no value.
+    Ours(&'static str, Option<&'static str>),
     /// What is done here always; no value.
     Always,
+    /// What nothing replaces, and why nothing is lost by that; the rest stands without it.
+    Nothing(Takes, &'static str),
+    /// What makes the whole command another one: what to do instead. No command is named, for it
+    /// would write over what the flag spares.
+    Instead(&'static str),
 }
 
+/// Whether a flag that nothing replaces has a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// None but what touches it.
+    None,
+    /// A number, if one follows.
+    Number,
+    /// The next word.
+    Word,
+}
+
+/// Of an offset into a disk.
+pub(super) const INTO_A_DISK: &str = "nothing is written into a disk here; make the volume as a \
+     file of its own, then put it there with dd seek= conv=notrunc";
+
+/// Of a flag of mtools whose image is there.
+pub(super) const ADDS: &str =
+    "mcopy adds to an image that exists; here OUT is made anew, and replaces one of that name";
+
+/// Of what mtools does with an image besides putting files into it.
+pub(super) const READS: &str = "images are only made here; read and change them with mtools";
+
 /// The flags, as typed.
-const HABITS: [(&[&str], Habit); 21] = [
+const HABITS: [(&[&str], Habit); 38] = [
     (&["--output", "--out", "--outfile", "--image", "--to"], Habit::Image),
     (
         &["--rootdir", "--root", "--rootpath", "--inputpath", "--source", "--src", "--input"],
@@ -40,20 +75,52 @@ const HABITS: [(&[&str], Habit); 21] = [
     (&["-C"], Habit::Create),
     (&["-I", "--invariant"], Habit::Always),
     (&["-n", "-L", "--name", "--volume-label", "--volume-name"], Habit::Flag("--label")),
-    (&["-i", "-U", "--volid", "--serial", "--uuid"], Habit::Flag("--volume-id")),
+    (&["-i"], Habit::IdOrImage),
+    (&["-U", "--volid", "--serial", "--uuid"], Habit::Flag("--volume-id")),
     (&["-S"], Habit::Flag("--sector-size")),
     (&["-R"], Habit::Flag("--reserved-sectors")),
     (&["-r"], Habit::Flag("--root-entries")),
     (&["-M"], Habit::Flag("--media")),
     (&["-j"], Habit::Flag("--jobs")),
+    (&["-T"], Habit::Seconds),
+    (&["-a"], Habit::Ours("--align", Some("512"))),
+    (&["-b"], Habit::BackupOrFree),
     (&["--image-size"], Habit::Flag("--size")),
     (&["--block-size"], Habit::Flag("--cluster-size")),
     (&["--bootcode", "--boot-sector"], Habit::Flag("--boot-code")),
-    (&["--offset", "--hidden"], Habit::Flag("--hidden-sectors")),
+    (&["--hidden"], Habit::Flag("--hidden-sectors")),
+    (&["--offset", "-O"], Habit::Instead(INTO_A_DISK)),
+    (
+        &["--config"],
+        Habit::Instead(
+            "what genimage's file says of an image, flags say here: docs/from-mtools.md has each",
+        ),
+    ),
+    (&["-c"], Habit::Nothing(Takes::None, "image files have no bad blocks")),
+    (&["-l"], Habit::Nothing(Takes::Word, "image files have no bad blocks")),
+    (&["-m"], Habit::Nothing(Takes::Word, "--boot-code takes code of your own that shows a text")),
+    (&["-A"], Habit::Nothing(Takes::None, "there is no Atari variant")),
+    (&["--variant"], Habit::Nothing(Takes::Word, "there is no Atari variant")),
+    (&["-D"], Habit::Nothing(Takes::Number, "the drive is 80 with media F8, else 00")),
+    (&["--mbr"], Habit::Nothing(Takes::None, "no table is faked over the volume")),
+    (&["--codepage"], Habit::Nothing(Takes::Word, "labels are ASCII")),
+    (&["--outputpath"], Habit::Nothing(Takes::Word, "OUT is the path of the image")),
+    (&["--tmppath"], Habit::Nothing(Takes::Word, "there are no files in between")),
+    (&["--includepath"], Habit::Nothing(Takes::Word, "there is no file to include")),
+];
+
+/// The flags of mcopy, as typed; they mean so where a word names a path in the image (`::/`).
+const MCOPY_HABITS: [(&[&str], Habit); 6] = [
+    (&["-i"], Habit::Image),
+    (&["-b", "-m", "-n", "-Q", "-s"], Habit::Always),
+    (&["-o"], Habit::Ours("--overlay", None)),
+    (&["-p"], Habit::Ours("--keep-readonly", None)),
+    (&["-D"], Habit::Nothing(Takes::Word, "--clash tells what becomes of names that are one")),
+    (&["-a", "-t", "-T"], Habit::Nothing(Takes::None, "files are stored as they are")),
 ];
 
 /// What follows `-o` of makefs, before the `=`.
-const OPTIONS: [(&str, &str); 15] = [
+const OPTIONS: [(&str, &str); 16] = [
     ("OEM_string", "--oem-name"),
     ("block_size", "--cluster-size"),
     ("bootstrap", "--boot-code"),
@@ -67,13 +134,16 @@ const OPTIONS: [(&str, &str); 15] = [
     ("num_FAT", "--fats"),
     ("reserved_sectors", "--reserved-sectors"),
     ("sectors_per_track", "--sectors-per-track"),
+    ("size", "--size"),
     ("volume_id", "--volume-id"),
     ("volume_label", "--label"),
 ];
 
-/// What `flag` is to other tools.
-pub(super) fn of(flag: &str) -> Option<Habit> {
-    HABITS.iter().find(|(flags, _)| flags.contains(&flag)).map(|(_, habit)| *habit)
+/// What `flag` is to other tools, or to mcopy.
+pub(super) fn of(flag: &str, mcopy: bool) -> Option<Habit> {
+    let mcopys = if mcopy { &MCOPY_HABITS[..] } else { &[] };
+    let mut habits = mcopys.iter().chain(&HABITS);
+    habits.find(|(flags, _)| flags.contains(&flag)).map(|(_, habit)| *habit)
 }
 
 /// Our flag for an option of makefs.
@@ -109,9 +179,9 @@ mod tests {
                     || arg.get_short().is_some_and(|short| flag == format!("-{short}"))
             })
         };
-        for (flags, habit) in HABITS {
+        for (flags, habit) in HABITS.into_iter().chain(MCOPY_HABITS) {
             assert!(!flags.iter().any(|flag| is_ours(flag)), "{flags:?}");
-            if let Habit::Flag(flag) = habit {
+            if let Habit::Flag(flag) | Habit::Ours(flag, _) = habit {
                 assert!(is_ours(flag), "{flag}");
             }
         }

@@ -1,37 +1,115 @@
 //! Common slips of the command line, and the whole command to type instead. Knows other tools'
 //! habits; decides nothing.
 
+mod found;
 mod habits;
 mod operands;
 mod shell;
 mod typed;
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use clap::CommandFactory;
 
 use super::args::Args;
+pub(super) use found::{Found, on_disk};
 use typed::{Part, Typed};
 
 /// Bytes of a sector where no word says otherwise.
 const USUAL_SECTOR_BYTES: u32 = 512;
 
-/// What to type instead of words that were refused, for one line.
-pub(super) fn meant(words: &[OsString], is_directory: impl Fn(&OsStr) -> bool) -> Option<String> {
-    let command = mended(words, is_directory)?;
-    Some(format!("did you mean: {}", shell::line(command.iter().map(OsString::as_os_str))))
+/// What to type instead of words that were refused: lines, the last of which is a command, or says
+/// why there is none.
+pub(super) fn meant(words: &[OsString], found: impl Fn(&OsStr) -> Found) -> Option<Vec<String>> {
+    match mended(words, found)? {
+        Mended::Instead(line) => Some(vec![line]),
+        Mended::Command { words, report, mut notes } => {
+            let mut line = shell::line(words.iter().map(OsString::as_os_str));
+            if let Some(report) = report {
+                line = format!("{line} >{}", shell::line([report.as_os_str()]));
+            }
+            notes.push(format!("did you mean: {line}"));
+            Some(notes)
+        }
+    }
 }
 
-/// The command that was most likely meant. It is one that is accepted; what it needs and nobody named
-/// stands there as in the usage line, `DIR` and `OUT`.
-fn mended(words: &[OsString], is_directory: impl Fn(&OsStr) -> bool) -> Option<Vec<OsString>> {
+/// Why words are refused that the parser takes: what they name as the image was hardly meant so, or
+/// is a source's place as mcopy writes it.
+pub(super) fn refused(
+    args: &Args,
+    words: &[OsString],
+    found: impl Fn(&OsStr) -> Found,
+) -> Option<String> {
+    let out = args.out.as_deref().map_or(OsStr::new(""), Path::as_os_str);
+    let of_json = words.windows(2).any(|pair| pair[0] == "--json" && pair[1] == out);
+    if of_json && Path::new(out).extension().is_some_and(|ending| ending == "json") {
+        let out = shell::line([out]);
+        return Some(format!("{out} would be the image"));
+    }
+    if typed::is_in_image(out) {
+        let out = shell::line([out]);
+        return Some(format!(
+            "{out} is no file to write, but a place as mcopy has it: --from SRC:/DEST"
+        ));
+    }
+    let mcopys = |source: &&OsString| operands::without_second_colon(source, &found).is_some();
+    let source = shell::line([args.from.iter().find(mcopys)?.as_os_str()]);
+    Some(format!("--from {source}: a place in the image is behind one colon"))
+}
+
+/// What is said to a number behind `-h`, which the parser passes over.
+pub(super) fn number_for_help(words: &[OsString]) -> Option<String> {
+    let mut words = words.iter().take_while(|word| *word != "--").peekable();
+    while let Some(word) = words.next() {
+        if let Some(sectors) = typed::sectors_for_help(word, words.peek().copied()) {
+            let sectors = sectors.display();
+            return Some(format!(
+                "-h shows the help and takes no value; sectors before the volume are --hidden-sectors {sectors}"
+            ));
+        }
+    }
+    None
+}
+
+/// What was most likely meant.
+#[derive(Debug)]
+enum Mended {
+    /// A command that is accepted; what it needs and nobody named stands there as in the usage line,
+    /// `DIR` and `OUT`.
+    Command {
+        words: Vec<OsString>,
+        /// Where its standard output goes.
+        report: Option<OsString>,
+        /// What is to be known before it is typed.
+        notes: Vec<String>,
+    },
+    /// No command, but this.
+    Instead(String),
+}
+
+fn mended(words: &[OsString], found: impl Fn(&OsStr) -> Found) -> Option<Mended> {
     let mut ours = Args::command();
     ours.build();
     let mut typed = typed::read(&ours, words)?;
-    operands::place(&mut typed, is_directory)?;
-    let command = typed.slipped.then(|| command(typed))?;
+    if typed.instead.is_none() {
+        operands::place(&mut typed, found)?;
+    }
+    if let Some(instead) = typed.instead {
+        return Some(Mended::Instead(instead));
+    }
+    if !typed.slipped {
+        return None;
+    }
+    let (report, notes) = (typed.report.take(), std::mem::take(&mut typed.notes));
+    let words = command(typed);
     // What is wrong besides the slips stays wrong, and is told by the parser already.
-    ours.try_get_matches_from_mut(&command).is_ok().then_some(command)
+    ours.try_get_matches_from_mut(&words).is_ok().then_some(Mended::Command {
+        words,
+        report,
+        notes,
+    })
 }
 
 /// The words to type: flags in the order of those that were typed, the image last.
@@ -90,13 +168,18 @@ mod tests {
         line.split(' ').map(OsString::from).collect()
     }
 
-    /// Of what is typed, these are directories.
-    fn is_directory(word: &OsStr) -> bool {
-        ["d", "e", "./rootfs"].iter().any(|directory| word == *directory)
+    /// Of what is typed, this is there.
+    fn found(word: &OsStr) -> Found {
+        match word.to_str() {
+            Some("d" | "e" | "./rootfs" | "t.mtree") => Found::Source,
+            Some("vmlinuz" | "initrd.img") => Found::File,
+            Some("old.img") => Found::Image,
+            _ => Found::Nothing,
+        }
     }
 
     fn meant_by(words: &[OsString]) -> Option<String> {
-        meant(words, is_directory)
+        meant(words, found).map(|lines| lines.join("; "))
     }
 
     #[test]
@@ -115,6 +198,7 @@ mod tests {
             ("-q d -- -odd.img", "-q --from d -- -odd.img"),
             // The image with a flag.
             ("--from d -o out.img", "--from d out.img"),
+            ("./rootfs -qo=out.img", "--from ./rootfs -q out.img"),
             ("-o out.img d", "--from d out.img"),
             ("-oout.img d", "--from d out.img"),
             ("--from d --output=x.img", "--from d x.img"),
@@ -176,6 +260,112 @@ mod tests {
     }
 
     #[test]
+    fn what_mcopy_and_others_do_is_answered() {
+        let nothing = |flag: &str, why: &str| format!("{flag}: nothing replaces it; {why}; ");
+        let adds = format!("{}; ", habits::ADDS);
+        let json = "--json takes no file; it reports on standard output; ".to_owned();
+        for (typed, notes, command) in [
+            // mcopy. What -i names is not named again if it is there.
+            ("-i esp.img -s d ::/", String::new(), "--from d:/d esp.img"),
+            ("-i old.img -s d ::/", adds.clone(), "--from d:/d OUT"),
+            ("-smi esp.img d ::", String::new(), "--from d:/d esp.img"),
+            ("-i y.img vmlinuz ::/boot/", String::new(), "--from vmlinuz:/boot/ y.img"),
+            ("-i y.img vmlinuz ::boot", String::new(), "--from vmlinuz:/boot y.img"),
+            ("-i y.img -s d ::/boot", String::new(), "--from d:/boot y.img"),
+            ("-i y.img -s d/ ::/boot/", String::new(), "--from d/:/boot/ y.img"),
+            (
+                "-o -p d vmlinuz initrd.img ::/",
+                String::new(),
+                "--overlay --keep-readonly --from d:/d --from vmlinuz:/ --from initrd.img:/ OUT",
+            ),
+            ("--from d ::/", String::new(), "--from d OUT"),
+            ("--from d -i y.img ::/boot", String::new(), "--from d:/boot y.img"),
+            ("--from vmlinuz::/boot/", String::new(), "--from vmlinuz:/boot/ OUT"),
+            ("--from d -i y.img", String::new(), "--from d y.img"),
+            ("--from d -i old.img", adds.clone(), "--from d OUT"),
+            ("--from d -i 1234abcd", String::new(), "--from d --volume-id 1234abcd OUT"),
+            ("--from d --volid 1234abcd", String::new(), "--from d --volume-id 1234abcd OUT"),
+            // What is there and no image is a source.
+            ("d vmlinuz", String::new(), "--from d --from vmlinuz:/ OUT"),
+            (
+                "d vmlinuz initrd.img",
+                String::new(),
+                "--from d --from vmlinuz:/ --from initrd.img:/ OUT",
+            ),
+            ("d initrd.img y.img", String::new(), "--from d --from initrd.img:/ y.img"),
+            ("d old.img", String::new(), "--from d old.img"),
+            ("t.mtree y.img", String::new(), "--from t.mtree y.img"),
+            // mkfs.fat: what nothing replaces.
+            (
+                "-F 32 -n EFI --codepage 437 -s 8 -C y.img 65536",
+                nothing("--codepage", "labels are ASCII"),
+                "--from DIR --fat-type 32 --label EFI --cluster-size 4096 --size 65536K y.img",
+            ),
+            ("-F 32 y.img 65536", String::new(), "--from DIR --fat-type 32 --size 65536K y.img"),
+            (
+                "-f 1 -r 112 -R 8 -M 0xf8 -a -S 512 -b 6",
+                String::new(),
+                "--from DIR --fats 1 --root-entries 112 --reserved-sectors 8 --media 0xf8 \
+                 --align 512 --sector-size 512 OUT",
+            ),
+            (
+                "-c -A -D 0x80 -v --invariant -I -h 63 -l bad.txt --mbr=y -b 12 d y.img",
+                [
+                    nothing("-c", "image files have no bad blocks"),
+                    nothing("-A", "there is no Atari variant"),
+                    nothing("-D", "the drive is 80 with media F8, else 00"),
+                    nothing("-l", "image files have no bad blocks"),
+                    nothing("--mbr", "no table is faked over the volume"),
+                    nothing("-b", "the backup of the boot sector is in sector 6"),
+                ]
+                .concat(),
+                "-v --hidden-sectors 63 --from d y.img",
+            ),
+            ("-vI -h2048 d y.img", String::new(), "-v --hidden-sectors 2048 --from d y.img"),
+            (
+                "-D d y.img",
+                nothing("-D", "the drive is 80 with media F8, else 00"),
+                "--from d y.img",
+            ),
+            // genimage and makefs.
+            (
+                "--rootpath d --outputpath .",
+                nothing("--outputpath", "OUT is the path of the image"),
+                "--from d OUT",
+            ),
+            ("--from d --size 120% y.img", String::new(), "--from d --free 20% y.img"),
+            ("--from d --size 100 % y.img", String::new(), "--from d y.img"),
+            ("--from d -b 10m y.img", String::new(), "--from d --free 10m y.img"),
+            ("--from d -b 10% -T 5 y.img", String::new(), "--from d --free 10% --mtime @5 y.img"),
+            // The report is no image.
+            ("--json r.json --from d y.img", json.clone(), "--json --from d y.img >r.json"),
+            ("--from d --json=r.txt y.img", json.clone(), "--from d --json y.img >r.txt"),
+            ("--from d --json r.json", json.clone(), "--from d --json OUT >r.json"),
+        ] {
+            let answer = format!("{notes}did you mean: mkfatimg {command}");
+            assert_eq!(meant_by(&words(typed)), Some(answer), "{typed}");
+        }
+    }
+
+    /// Whoever types this spares what is around the volume, or in it.
+    #[test]
+    fn no_command_is_named_that_writes_over_what_the_flag_spares() {
+        for (typed, line) in [
+            ("--from d --offset 2048 disk.img", format!("--offset: {}", habits::INTO_A_DISK)),
+            ("--offset=2048 -F 32 disk.img", format!("--offset: {}", habits::INTO_A_DISK)),
+            ("-t msdos -O 1m old.img d", format!("-O: {}", habits::INTO_A_DISK)),
+            ("-t msdos -o offset=1m old.img d", format!("-o offset: {}", habits::INTO_A_DISK)),
+            ("-i old.img@@1M vmlinuz ::/", format!("@@: {}", habits::INTO_A_DISK)),
+            ("-i old.img ::/boot/vmlinuz out", habits::READS.to_owned()),
+            ("-i old.img ::/EFI ::/EFI/BOOT", habits::READS.to_owned()),
+        ] {
+            assert_eq!(meant_by(&words(typed)), Some(line), "{typed}");
+        }
+        let genimage = meant_by(&words("--config g.cfg")).unwrap_or_default();
+        assert!(genimage.starts_with("--config: ") && !genimage.contains("mean"), "{genimage}");
+    }
+
+    #[test]
     fn what_is_no_slip_or_has_no_one_meaning_is_not_answered() {
         for typed in [
             "--from d --size 5G out.img",
@@ -204,13 +394,17 @@ mod tests {
             "-F 64 d out.img",
             "-o fat_type=32,unknown=1 d out.img",
             "-i xyz d out.img",
+            "--from d -d y.img",
+            "--rootdir y.img",
+            "y.img 65536",
+            "--from d --size 80% y.img",
+            "-T 2024-02-29 d y.img",
             "-n",
             "verify out.img",
             "inspect out.img",
             "d verify",
             "verify --image out.img",
             "--dry-run=x d",
-            "./rootfs -qo=out.img",
         ] {
             assert_eq!(meant_by(&words(typed)), None, "{typed}");
         }
@@ -258,7 +452,9 @@ mod tests {
             for two in slips {
                 for three in ["d", "--from d out.img"] {
                     let typed = words(&format!("{one} {two} {three}"));
-                    let Some(answer) = mended(&typed, is_directory) else { continue };
+                    let Some(Mended::Command { words: answer, .. }) = mended(&typed, found) else {
+                        continue;
+                    };
                     assert!(Args::try_parse_from(&answer).is_ok(), "{typed:?}: {answer:?}");
                     assert_eq!(meant_by(&answer[1..]), None, "{typed:?}: {answer:?}");
                     answered += 1;
