@@ -296,7 +296,7 @@ fn all_faults_are_told_at_once_in_the_order_of_the_lines() {
                 ./bad\x1b[2J type=file\n\
                 ./fine contents=out/file size=5\n";
     let lines = [
-        "files.mtree:2: boot/vmlinuz: contents out/vmlinuz: no such file or directory",
+        "files.mtree:2: boot/vmlinuz: contents out/vmlinuz: no such file or directory; contents=, or without it the entry's own path, begins at the working directory; optional leaves out what is missing",
         "files.mtree:3: size: contents out/file: is 5 bytes long, not 4 as size= says",
         "files.mtree:4: has no type; add type=file or type=dir",
         "files.mtree:5: dir: contents out/dir: is a directory, not a file",
@@ -306,7 +306,7 @@ fn all_faults_are_told_at_once_in_the_order_of_the_lines() {
         "files.mtree:9: under: contents out/file/x: not a directory",
         "files.mtree:10: loop: contents out/loop: too many levels of symbolic links",
         "files.mtree:11: \\q is no escape of mtree; write \\\\ for a backslash and \\s for a blank",
-        "files.mtree:12: own: contents own: no such file or directory",
+        "files.mtree:12: own: contents own: no such file or directory; contents=, or without it the entry's own path, begins at the working directory; optional leaves out what is missing",
         "files.mtree:13: holds the control character 0x1b; write it as \\033",
         "no image was written: 12 problems",
     ];

@@ -1,7 +1,7 @@
 //! What in a source stops a build, in words for the person who called it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -39,7 +39,12 @@ pub enum RefusalKind {
     #[error(transparent)]
     Manifest(ManifestFault),
     /// What a manifest names is not there, or may not be read.
-    #[error("contents {}: {}", printable::path(contents), printable::error(error))]
+    #[error(
+        "contents {}: {}{}",
+        printable::path(contents),
+        printable::error(error),
+        where_to_look(contents, error)
+    )]
     ContentsUnreadable {
         /// As the manifest has it.
         contents: PathBuf,
@@ -205,5 +210,16 @@ fn remedy(root: &Option<PathBuf>) -> &'static str {
             "leave such links out with --dangling skip, or follow them on this machine with --symlinks host"
         }
         None => "leave such links out with --dangling skip",
+    }
+}
+
+/// What to do about contents that are not there.
+fn where_to_look(contents: &Path, error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound if contents.is_relative() => {
+            "; contents=, or without it the entry's own path, begins at the working directory; optional leaves out what is missing"
+        }
+        io::ErrorKind::NotFound => "; optional leaves out what is missing",
+        _ => "",
     }
 }
