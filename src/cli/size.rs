@@ -11,6 +11,8 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let unit = suffix.to_ascii_lowercase();
     let (letter, base) = match unit.as_bytes() {
         [] | [b'b'] => (b'b', 1024_u64),
+        // A byte has no multiples of its own.
+        [b'b', ..] => (b'?', 0),
         [letter] | [letter, b'i'] | [letter, b'i', b'b'] => (*letter, 1024),
         [letter, b'b'] => (*letter, 1000),
         _ => (b'?', 0),
