@@ -22,14 +22,18 @@ pub enum PatternFault {
     #[error("is no pattern: {0}")]
     Malformed(String),
     /// Together with the others it takes more memory than a matcher may.
-    #[error("is too large together with the others: {0}")]
+    #[error("is too large together with those before it: {0}; write it in a simpler way")]
     TooLarge(String),
 }
+
+/// A set has a limit of its own, which thousands of patterns can meet.
+const PATTERNS_OF_A_SET: usize = 1000;
 
 /// Patterns that are matched together, in the order in which they were given.
 #[derive(Debug, Clone, Default)]
 pub struct Patterns {
-    globs: GlobSet,
+    /// Of [`PATTERNS_OF_A_SET`] patterns each, but the last.
+    globs: Vec<GlobSet>,
     patterns: Vec<Pattern>,
 }
 
@@ -49,13 +53,13 @@ impl Patterns {
     pub fn new(
         patterns: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Vec<(String, PatternFault)>> {
-        let mut set = GlobSet::builder();
+        let mut globs = Vec::new();
         let mut made = Self::default();
         let mut faults = Vec::new();
         for (text, told_as) in patterns {
             match glob(&text) {
                 Ok((glob, directories_only)) => {
-                    set.add(glob);
+                    globs.push(glob);
                     made.patterns.push(Pattern { told_as, directories_only, doubt: None });
                 }
                 Err(fault) => faults.push((told_as, fault)),
@@ -64,10 +68,15 @@ impl Patterns {
         if !faults.is_empty() {
             return Err(faults);
         }
-        made.globs = set.build().map_err(|error| {
-            let last = made.patterns.last().map(|last| last.told_as.clone());
-            vec![(last.unwrap_or_default(), PatternFault::TooLarge(words(error.kind())))]
-        })?;
+        for (globs, patterns) in
+            globs.chunks(PATTERNS_OF_A_SET).zip(made.patterns.chunks(PATTERNS_OF_A_SET))
+        {
+            let set = GlobSet::new(globs).map_err(|error| {
+                let last = patterns.last().map(|last| last.told_as.clone());
+                vec![(last.unwrap_or_default(), PatternFault::TooLarge(words(error.kind())))]
+            })?;
+            made.globs.push(set);
+        }
         Ok(made)
     }
 
@@ -114,7 +123,12 @@ impl Patterns {
         if self.is_empty() {
             return Vec::new();
         }
-        let mut numbers = self.globs.matches_candidate(&Candidate::from_bytes(path));
+        let path = Candidate::from_bytes(path);
+        let of_set = |(index, set): (usize, &GlobSet)| {
+            let before = index * PATTERNS_OF_A_SET;
+            set.matches_candidate(&path).into_iter().map(move |number| before + number)
+        };
+        let mut numbers: Vec<usize> = self.globs.iter().enumerate().flat_map(of_set).collect();
         numbers.retain(|number| directory || !self.patterns[*number].directories_only);
         numbers
     }
@@ -214,6 +228,16 @@ mod tests {
         assert_eq!(patterns.matching(b"d/a.c", false), [0, 1]);
         assert_eq!(patterns.matching(b"src", true), [3]);
         assert_eq!(patterns.told_as(3), "</src/>");
+    }
+
+    #[test]
+    fn there_may_be_many() {
+        let pairs = (0..20_000).map(|number| (format!("name{number}.*"), format!("{number}")));
+        let patterns = Patterns::new(pairs).expect("patterns");
+        assert_eq!(patterns.matching(b"d/name19999.x", false), [19_999]);
+        assert_eq!(patterns.told_as(19_999), "19999");
+        assert_eq!(patterns.matching(b"name1000.", false), [1000]);
+        assert_eq!(patterns.matching(b"name20000.x", false), [0_usize; 0]);
     }
 
     #[test]

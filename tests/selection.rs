@@ -233,6 +233,13 @@ fn patterns_that_are_none_are_told_all_at_once_before_anything_is_written() {
         &["list:3: is not UTF-8; ? stands for one byte of a name that is not"],
     );
     refused(
+        &["--exclude-from", "/dev/zero"],
+        1,
+        &[
+            "--exclude-from /dev/zero: cannot be read: is longer than 64 MiB, which is no list of patterns",
+        ],
+    );
+    refused(
         &["--exclude-from", "none"],
         1,
         &["--exclude-from none: cannot be read: no such file or directory"],

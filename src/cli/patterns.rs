@@ -127,16 +127,25 @@ fn doubt(text: &str, sources: &[OsString]) -> Option<String> {
     in_capitals.then(|| "capitals differ from small letters".to_owned())
 }
 
+/// More is something else, perhaps without an end.
+const MAX_LIST_BYTES: u64 = 64 << 20;
+
 /// A file of patterns, and its name in messages.
 fn read(path: &Path) -> Result<(String, Vec<u8>), Unreadable> {
     let mut bytes = Vec::new();
+    let most = MAX_LIST_BYTES + 1;
     let (name, read) = if is_stdin(path) {
-        ("standard input".to_owned(), io::stdin().lock().read_to_end(&mut bytes))
+        let stdin = io::stdin().lock();
+        ("standard input".to_owned(), stdin.take(most).read_to_end(&mut bytes))
     } else {
-        let read = File::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+        let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
         (printable::path(path), read)
     };
     match read {
+        Ok(read) if read as u64 == most => {
+            let why = "is longer than 64 MiB, which is no list of patterns";
+            Err(Unreadable { flag: "--exclude-from", name, error: io::Error::other(why) })
+        }
         Ok(_) => Ok((name, bytes)),
         Err(error) => Err(Unreadable { flag: "--exclude-from", name, error }),
     }
