@@ -37,6 +37,13 @@ complete -c mkfatimg -l heads -d 'Heads, for old boot code, 1 to 255' -r -f
 complete -c mkfatimg -l sectors-per-track -d 'Sectors per track, for old boot code, 1 to 63' -r -f
 complete -c mkfatimg -l hidden-sectors -d 'Sectors before the volume on the disk that it is meant for [default: 0]' -r -f
 complete -c mkfatimg -l boot-code -d 'Boot sector whose code goes into ours, up to 512 bytes' -r -F
+complete -c mkfatimg -l partition-table -d 'Make a whole disk: a partition table of that kind, with the volume as its only partition' -r -f -a "mbr\t'Four entries in the first sector; for BIOS, Raspberry Pi and whatever is old'
+gpt\t'The table of UEFI, with a backup at the end'"
+complete -c mkfatimg -l partition-start -d 'Where the partition begins in the image [default: 1M]' -r -f
+complete -c mkfatimg -l partition-type -d 'What the table says that the partition holds: esp, fat, a byte for MBR, a GUID for GPT' -r -f
+complete -c mkfatimg -l partition-label -d 'Name of the partition in a GPT, up to 36 characters; by default that of the volume' -r -f
+complete -c mkfatimg -l disk-id -d 'Name of the disk: eight hexadecimal digits for MBR, a GUID for GPT, or random; by default derived' -r -f
+complete -c mkfatimg -l mbr-code -d 'Code that a BIOS starts, up to 440 bytes and the rest of the sector' -r -F
 complete -c mkfatimg -l timezone -d 'Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00' -r -f
 complete -c mkfatimg -l mtime -d 'One time for everything: @SECONDS, 2024-02-29, 2024-02-29T12:00:00, 2024-02-29T12:00:00Z' -r -f
 complete -c mkfatimg -l jobs -d 'Threads that scan, read and write at once, 1 to 256; by default one for each processor, up to 4' -r -f

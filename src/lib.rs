@@ -35,6 +35,7 @@
 #[doc(hidden)]
 pub mod cli;
 pub mod delivery;
+pub mod disk;
 pub mod error;
 pub mod event;
 pub mod fat;

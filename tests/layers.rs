@@ -6,20 +6,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A module, the modules of this crate that it may use, and the crates.
-const TABLE: [(&str, &[&str], &[&str]); 16] = [
+const TABLE: [(&str, &[&str], &[&str]); 17] = [
     ("units", &[], &[]),
     ("printable", &[], &[]),
     ("event", &["printable"], &[]),
     ("jobs", &[], &["rustix"]),
     ("pattern", &[], &["globset", "thiserror"]),
     ("fat", &["units"], &["zerocopy", "thiserror", "unicode_normalization"]),
+    ("disk", &[], &["crc32fast", "thiserror", "zerocopy"]),
     ("source", &["event", "jobs", "pattern", "printable"], &["rustix", "thiserror"]),
     (
         "plan",
-        &["source", "fat", "event", "pattern", "units", "printable"],
+        &["source", "fat", "disk", "event", "pattern", "units", "printable"],
         &["jiff", "sha2", "thiserror"],
     ),
-    ("image", &["plan", "fat", "source"], &[]),
+    ("image", &["plan", "fat", "disk", "source"], &[]),
     (
         "sink",
         &["image", "source", "event", "jobs", "printable"],
@@ -27,12 +28,12 @@ const TABLE: [(&str, &[&str], &[&str]); 16] = [
     ),
     (
         "verify",
-        &["plan", "fat", "source", "event", "printable"],
+        &["plan", "fat", "disk", "source", "event", "printable"],
         &["fatfs", "fscommon", "log", "rustix", "thiserror"],
     ),
     (
         "report",
-        &["plan", "image", "sink", "source", "event", "printable", "verify"],
+        &["plan", "disk", "image", "sink", "source", "event", "printable", "verify"],
         &["serde", "serde_json", "sha2", "humansize"],
     ),
     ("delivery", &["error", "event", "image", "plan", "report", "sink", "verify"], &[]),
@@ -41,6 +42,7 @@ const TABLE: [(&str, &[&str], &[&str]); 16] = [
         "cli",
         &[
             "delivery",
+            "disk",
             "error",
             "event",
             "fat",
@@ -67,7 +69,8 @@ const PARTS: [(&str, &str, &[&str]); 3] = [
 ];
 
 /// The one module that may use a crate.
-const ONLY_IN: [(&str, &str); 8] = [
+const ONLY_IN: [(&str, &str); 9] = [
+    ("crc32fast", "src/disk/gpt.rs"),
     ("globset", "src/pattern.rs"),
     ("fatfs", "src/verify/readback.rs"),
     ("fscommon", "src/verify/readback.rs"),

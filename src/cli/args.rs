@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum, ValueHint};
 
 use crate::fat::kind::FatKind;
+use crate::plan::request::TypeWish;
 
 use super::help;
-use super::values::{self, AttrArg, FreeArg, LabelArg, OemName, SizeArg, VolumeIdArg};
+use super::values::{self, AttrArg, DiskIdArg, FreeArg, LabelArg, OemName, SizeArg, VolumeIdArg};
 
 /// Builds a FAT disk image from a directory.
 ///
@@ -195,6 +196,8 @@ pub(crate) struct Args {
     pub(crate) sectors_per_track: Option<u16>,
 
     /// Sectors before the volume on the disk that it is meant for [default: 0]
+    ///
+    /// Of a partition that this image has itself they are known.
     #[arg(long, value_name = "N", help_heading = "Format")]
     pub(crate) hidden_sectors: Option<u32>,
 
@@ -203,6 +206,37 @@ pub(crate) struct Args {
     /// Parameters and signature stay ours, and so does the jump unless the file begins with one.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Format")]
     pub(crate) boot_code: Option<PathBuf>,
+
+    /// Make a whole disk: a partition table of that kind, with the volume as its only partition
+    ///
+    /// The size is then that of the whole image. Backup tables, sectors before the volume and names are
+    /// as the table wants them.
+    #[arg(long, value_enum, value_name = "KIND", help_heading = "Disk")]
+    pub(crate) partition_table: Option<TableKind>,
+
+    /// Where the partition begins in the image [default: 1M]
+    #[arg(long, value_name = "SIZE", value_parser = values::partition_start, requires = "partition_table", help_heading = "Disk")]
+    pub(crate) partition_start: Option<u64>,
+
+    /// What the table says that the partition holds: esp, fat, a byte for MBR, a GUID for GPT
+    ///
+    /// fat, the default, is 0C or 0E in an MBR, as the FAT's type wants it, and basic data in a GPT.
+    #[arg(long, value_name = "TYPE", value_parser = values::partition_type, requires = "partition_table", help_heading = "Disk")]
+    pub(crate) partition_type: Option<TypeWish>,
+
+    /// Name of the partition in a GPT, up to 36 characters; by default that of the volume
+    #[arg(long, value_name = "TEXT", value_parser = values::partition_label, requires = "partition_table", help_heading = "Disk")]
+    pub(crate) partition_label: Option<String>,
+
+    /// Name of the disk: eight hexadecimal digits for MBR, a GUID for GPT, or random; by default derived
+    #[arg(long, value_name = "ID", value_parser = values::disk_id, requires = "partition_table", help_heading = "Disk")]
+    pub(crate) disk_id: Option<DiskIdArg>,
+
+    /// Code that a BIOS starts, up to 440 bytes and the rest of the sector
+    ///
+    /// The table and its signature stay ours. With it, or with --boot-code, the partition is active.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "partition_table", help_heading = "Disk")]
+    pub(crate) mbr_code: Option<PathBuf>,
 
     /// Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00
     #[arg(
@@ -305,6 +339,14 @@ pub(crate) enum Links {
     Skip,
     /// Refuse
     Error,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableKind {
+    /// Four entries in the first sector; for BIOS, Raspberry Pi and whatever is old
+    Mbr,
+    /// The table of UEFI, with a backup at the end
+    Gpt,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -134,8 +134,9 @@ fn rule(args: &Args, image: &Output, path: &Path) -> Result<Depfile> {
 /// Files that are read besides the sources, with their flags.
 fn inputs(args: &Args) -> impl Iterator<Item = (&'static str, &Path)> {
     let boot_code = args.boot_code.iter().map(|path| ("--boot-code", path.as_path()));
+    let mbr_code = args.mbr_code.iter().map(|path| ("--mbr-code", path.as_path()));
     let lists = args.exclude_from.iter().map(|path| ("--exclude-from", path.as_path()));
-    boot_code.chain(lists).filter(|(_, path)| path.as_os_str() != "-")
+    boot_code.chain(mbr_code).chain(lists).filter(|(_, path)| path.as_os_str() != "-")
 }
 
 /// Whether anything of a delivery goes to standard output.

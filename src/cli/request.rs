@@ -12,13 +12,15 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
-use super::args::{Args, Clashes, Invalid, Links, Long, Refuse};
+use super::args::{Args, Clashes, Invalid, Links, Long, Refuse, TableKind};
 use super::patterns;
-use super::values::{FreeArg, SizeArg, VolumeIdArg};
+use super::values::{DiskIdArg, FreeArg, SizeArg, VolumeIdArg};
+use crate::disk::Scheme;
 use crate::fat::boot::BOOT_SECTOR_BYTES;
 use crate::jobs::Jobs;
 use crate::plan::request::{
-    Clash, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Request, Times,
+    Clash, DiskIdWish, DiskWish, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Request,
+    TableWish, Times,
 };
 use crate::printable;
 use crate::source::{LinkPolicy, Place, Sources};
@@ -53,6 +55,7 @@ pub(super) fn request(args: &Args) -> Result<Request> {
             Some(FreeArg::Percent(percent)) => Free::Percent(percent),
         },
         format: format(args)?,
+        disk: disk(args)?,
         names: Names {
             always_long: args.long_names == Long::Always,
             windows_safe: args.windows_safe,
@@ -159,28 +162,56 @@ fn format(args: &Args) -> Result<Format> {
             Some(VolumeIdArg::Given(id)) => Some(id),
             Some(VolumeIdArg::Random) => Some(random_id()?),
         },
-        boot_code: args.boot_code.as_deref().map(boot_code).transpose()?,
+        boot_code: code_of("--boot-code", args.boot_code.as_deref())?,
     })
 }
 
-fn random_id() -> Result<u32> {
-    let mut bytes = [0; 4];
-    File::open("/dev/urandom")
-        .and_then(|mut source| source.read_exact(&mut bytes))
-        .context("--volume-id random: no random numbers to be had")?;
-    Ok(u32::from_le_bytes(bytes))
+fn disk(args: &Args) -> Result<DiskWish> {
+    let Some(kind) = args.partition_table else { return Ok(DiskWish::None) };
+    let scheme = match kind {
+        TableKind::Mbr => Scheme::Mbr,
+        TableKind::Gpt => Scheme::Gpt,
+    };
+    Ok(DiskWish::Table(TableWish {
+        scheme,
+        start_bytes: args.partition_start,
+        partition_type: args.partition_type.unwrap_or_default(),
+        label: args.partition_label.clone(),
+        disk_id: match args.disk_id {
+            None => None,
+            Some(DiskIdArg::Signature(signature)) => Some(DiskIdWish::Signature(signature)),
+            Some(DiskIdArg::Guid(guid)) => Some(DiskIdWish::Guid(guid)),
+            Some(DiskIdArg::Random) => Some(DiskIdWish::Drawn(drawn("--disk-id")?)),
+        },
+        mbr_code: code_of("--mbr-code", args.mbr_code.as_deref())?,
+    }))
 }
 
-fn boot_code(path: &Path) -> Result<Vec<u8>> {
+fn random_id() -> Result<u32> {
+    drawn("--volume-id").map(u32::from_le_bytes)
+}
+
+/// Bytes by chance.
+fn drawn<const N: usize>(flag: &str) -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .with_context(|| format!("{flag} random: no random numbers to be had"))?;
+    Ok(bytes)
+}
+
+/// The file of boot code that `flag` names, if any: a sector of 512 bytes at most.
+fn code_of(flag: &'static str, path: Option<&Path>) -> Result<Option<Vec<u8>>> {
+    let Some(path) = path else { return Ok(None) };
     let name = printable::path(path);
     let mut code = Vec::new();
     File::open(path)
         .and_then(|file| file.take(BOOT_SECTOR_BYTES as u64 + 1).read_to_end(&mut code))
-        .map_err(|error| Unreadable { flag: "--boot-code", name: name.clone(), error })?;
+        .map_err(|error| Unreadable { flag, name: name.clone(), error })?;
     if code.len() > BOOT_SECTOR_BYTES {
-        bail!("--boot-code {name}: is more than {BOOT_SECTOR_BYTES} bytes, a boot sector");
+        bail!("{flag} {name}: is more than {BOOT_SECTOR_BYTES} bytes, a boot sector");
     }
-    Ok(code)
+    Ok(Some(code))
 }
 
 fn zone(text: &str) -> Result<TimeZone> {

@@ -5,10 +5,13 @@ use std::num::NonZeroUsize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::size;
+use crate::disk::Guid;
+use crate::disk::gpt::LABEL_UNITS;
+use crate::disk::mbr::PROTECTIVE;
 use crate::fat::attr::Attributes;
 use crate::fat::kind::FatKind;
 use crate::fat::label::Label;
-use crate::plan::request::AttributeChange;
+use crate::plan::request::{AttributeChange, TypeWish};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SizeArg {
@@ -25,6 +28,13 @@ pub(crate) enum FreeArg {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VolumeIdArg {
     Given(u32),
+    Random,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DiskIdArg {
+    Signature(u32),
+    Guid(Guid),
     Random,
 }
 
@@ -148,16 +158,75 @@ pub(super) fn volume_id(text: &str) -> Result<VolumeIdArg, String> {
     if text.eq_ignore_ascii_case("random") {
         return Ok(VolumeIdArg::Random);
     }
+    eight_digits(text).map(VolumeIdArg::Given).ok_or_else(|| {
+        "a volume id is eight hexadecimal digits, such as DEAD-BEEF, or random".to_owned()
+    })
+}
+
+/// `DEADBEEF`, `0xDEADBEEF` or `DEAD-BEEF`.
+fn eight_digits(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
     let digits = match digits.split_once('-') {
         Some((high, low)) if high.len() == 4 && low.len() == 4 => format!("{high}{low}"),
         _ => digits.to_owned(),
     };
-    let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !hexadecimal || digits.len() != 8 {
-        return Err("a volume id is eight hexadecimal digits, such as DEAD-BEEF, or random".into());
+    let hexadecimal = digits.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u32::from_str_radix(&digits, 16).ok().filter(|_| hexadecimal)
+}
+
+pub(super) fn partition_start(text: &str) -> Result<u64, String> {
+    match size::parse(text)? {
+        0 => Err("the table comes first; 1M is usual".to_owned()),
+        bytes => Ok(bytes),
     }
-    u32::from_str_radix(&digits, 16).map(VolumeIdArg::Given).map_err(|error| error.to_string())
+}
+
+pub(super) fn partition_type(text: &str) -> Result<TypeWish, String> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    if text.eq_ignore_ascii_case("esp") {
+        Ok(TypeWish::Esp)
+    } else if text.eq_ignore_ascii_case("fat") {
+        Ok(TypeWish::Fat)
+    } else if let Ok(guid) = text.parse() {
+        Ok(TypeWish::Guid(guid))
+    } else if digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        match u8::from_str_radix(digits, 16) {
+            Ok(byte) if byte != 0 && byte != PROTECTIVE => Ok(TypeWish::Byte(byte)),
+            _ => Err(format!("{digits} is no type of a partition with contents")),
+        }
+    } else {
+        Err("a type is esp, fat, two hexadecimal digits such as 0C, or a GUID".to_owned())
+    }
+}
+
+pub(super) fn partition_label(text: &str) -> Result<String, String> {
+    match text.encode_utf16().count() {
+        units if units > LABEL_UNITS => {
+            Err(format!("a partition's name has at most {LABEL_UNITS} UTF-16 units, not {units}"))
+        }
+        _ if text.contains(char::is_control) => {
+            Err("a partition's name has no control characters".to_owned())
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
+pub(super) fn disk_id(text: &str) -> Result<DiskIdArg, String> {
+    if text.eq_ignore_ascii_case("random") {
+        return Ok(DiskIdArg::Random);
+    }
+    if let Ok(guid) = text.parse() {
+        return if guid == Guid::NIL {
+            Err("that is no name".into())
+        } else {
+            Ok(DiskIdArg::Guid(guid))
+        };
+    }
+    match eight_digits(text) {
+        Some(signature) if signature != 0 => Ok(DiskIdArg::Signature(signature)),
+        _ => Err("a disk's name is eight hexadecimal digits for MBR, a GUID for GPT, or random"
+            .to_owned()),
+    }
 }
 
 pub(super) fn oem_name(text: &str) -> Result<OemName, String> {

@@ -25,8 +25,8 @@ pub(super) const SIGNATURE: [u8; 2] = [0x55, 0xAA];
 const EXTENDED_BOOT_SIGNATURE: u8 = 0x29;
 const MEDIA_FIXED_DISK: u8 = 0xF8;
 
-/// INT 18h (tell the firmware to try the next device), then halt for ever.
-const NOT_BOOTABLE: [u8; 5] = [0xCD, 0x18, 0xF4, 0xEB, 0xFD];
+/// Code where none is given: INT 18h (tell the firmware to try the next device), then halt for ever.
+pub const NOT_BOOTABLE: [u8; 5] = [0xCD, 0x18, 0xF4, 0xEB, 0xFD];
 
 /// What a boot sector says beyond the geometry.
 #[derive(Debug, Clone, PartialEq, Eq)]

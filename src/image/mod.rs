@@ -7,6 +7,7 @@ pub mod segment;
 
 pub use segment::{Body, Meta, Region, Segment};
 
+use crate::disk::Disk;
 use crate::plan::Plan;
 use crate::source::NodeId;
 
@@ -58,21 +59,36 @@ impl<'a> Image<'a> {
         let used_up_to = geometry.cluster_at_byte(2 + plan.totals().used_clusters);
         let free = Segment {
             at: used_up_to,
-            len: plan.image_bytes() - used_up_to,
+            len: geometry.volume_bytes() - used_up_to,
             body: Body::Zero,
             region: Region::Free,
         };
-        head.into_iter()
-            .chain(directories)
-            .chain(files)
-            .chain([free])
-            .filter(|segment| segment.len > 0)
+        let volume_at = plan.volume_at_byte();
+        let volume = head.into_iter().chain(directories).chain(files).chain([free]);
+        let volume = volume.map(move |segment| Segment { at: volume_at + segment.at, ..segment });
+        let [table, backup] = plan.disk().map(around_segments).unwrap_or_default();
+        table.into_iter().chain(volume).chain(backup).filter(|segment| segment.len > 0)
     }
 
     /// Fills `out` with the bytes of `meta` from its byte `from` on.
     pub fn render(&self, meta: Meta, from: u64, out: &mut [u8]) {
         render::render(self.plan, meta, from, out);
     }
+}
+
+/// The partition table and what lies behind the partition.
+fn around_segments(disk: &Disk) -> [Vec<Segment>; 2] {
+    let (region, body) = (Region::Table, Body::Meta(Meta::Table));
+    let head_bytes = disk.head().len() as u64;
+    let table = padded(0, head_bytes, disk.partition_at_byte(), body, region);
+    let (region, body) = (Region::BackupTable, Body::Meta(Meta::BackupTable));
+    let end = disk.partition_at_byte() + disk.partition_bytes();
+    let backup_at = disk.bytes() - disk.tail().len() as u64;
+    let backup = [
+        Segment { at: end, len: backup_at - end, body: Body::Zero, region },
+        Segment { at: backup_at, len: disk.bytes() - backup_at, body, region },
+    ];
+    [table.into(), backup.into()]
 }
 
 /// Reserved area, FATs and fixed root directory.

@@ -2,6 +2,7 @@
 //! bytes whatever the clock, the host or the order in which windows are asked for.
 
 use super::segment::Meta;
+use crate::disk::Disk;
 use crate::fat::boot::encode_reserved_area;
 use crate::fat::record::{Entry, RECORD_BYTES, encode_label, encode_long};
 use crate::plan::Plan;
@@ -12,8 +13,14 @@ pub(super) fn render(plan: &Plan, meta: Meta, from: u64, out: &mut [u8]) {
     match meta {
         Meta::Reserved => Window { skip: from, out }.put(&reserved_area(plan)),
         Meta::Fat => plan.chains().fill(from, out),
+        Meta::Table => put_whole(plan.disk().map(Disk::head), from, out),
+        Meta::BackupTable => put_whole(plan.disk().map(Disk::tail), from, out),
         Meta::Directory(id) => render_directory(plan, id, Window { skip: from, out }),
     }
+}
+
+fn put_whole(bytes: Option<Vec<u8>>, from: u64, out: &mut [u8]) {
+    Window { skip: from, out }.put(&bytes.unwrap_or_default());
 }
 
 /// Bytes of the reserved area up to its last that is not zero.

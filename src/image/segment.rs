@@ -11,7 +11,7 @@ pub struct Segment {
     pub len: u64,
     /// What fills it.
     pub body: Body,
-    /// The part of the volume that it belongs to.
+    /// The part of the image that it belongs to.
     pub region: Region,
 }
 
@@ -35,11 +35,17 @@ pub enum Meta {
     Fat,
     /// The records of a directory, the fixed root among them.
     Directory(NodeId),
+    /// The partition table at the disk's beginning.
+    Table,
+    /// Its backup at the disk's end.
+    BackupTable,
 }
 
-/// A part of the volume, in the order of the disk.
+/// A part of the image, in the order of the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Region {
+    /// The partition table, up to the partition.
+    Table,
     /// Boot sector to the sector before the first FAT.
     Reserved,
     /// A FAT, counted from 0.
@@ -52,4 +58,6 @@ pub enum Region {
     Files,
     /// Clusters that nothing owns, and sectors that make up no cluster.
     Free,
+    /// Behind the partition: the backup of the table.
+    BackupTable,
 }

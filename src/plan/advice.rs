@@ -12,7 +12,7 @@ impl Search<'_> {
     /// Why no volume of `total_sectors` is as asked for.
     pub(super) fn not_legal(&self, total_sectors: u32) -> Misfit {
         let asked = self.asked();
-        let bytes = u64::from(total_sectors) * self.sector_bytes();
+        let bytes = self.image_bytes(total_sectors.into());
         let mut found = None;
         let mut root = None;
         for cluster_bytes in self.all_cluster_sizes() {
@@ -53,7 +53,7 @@ impl Search<'_> {
         {
             return Misfit::RootTooSmall { needed, most, remedy: self.root_remedy(needed) };
         }
-        match least.map(|least| least * self.sector_bytes()) {
+        match least.map(|least| self.image_bytes(least)) {
             Some(least)
                 if least > bytes && asked.kind.is_none() && asked.cluster_bytes.is_none() =>
             {
@@ -134,7 +134,7 @@ impl Search<'_> {
             .flat_map(|cluster_bytes| self.all_legal_totals_of(cluster_bytes))
             .collect();
         // Whole KiB are easier to type, and what is a little more than the least is legal too.
-        let bytes = |sectors: u64| sectors * self.sector_bytes();
+        let bytes = |sectors: u64| self.image_bytes(sectors);
         let or_more = |sectors: u64| as_typed(bytes(sectors).next_multiple_of(1 << 10));
         let or_less = |sectors: u64| as_typed(bytes(sectors) >> 10 << 10);
         if let Some(most) = ranges.iter().map(|range| range.1).filter(|most| *most < total).max() {
@@ -171,7 +171,7 @@ impl Search<'_> {
             advice.push("no image of this kind would do; leave something out".to_owned());
         }
         Misfit::TooSmall {
-            image_bytes: geometry.volume_bytes(),
+            image_bytes: chosen.image_sectors * self.sector_bytes(),
             complete: self.complete,
             needed,
             free: self.free_clusters(cluster_bytes, available),
@@ -184,9 +184,10 @@ impl Search<'_> {
 
     /// A size that holds the tree: whole MiB where that is not much more than the least.
     fn size_that_would_do(&self) -> Option<u64> {
-        let least = u64::from(self.smallest_total()?) * self.sector_bytes();
+        let least = self.image_bytes(self.smallest_total()?.into());
         let round = least.next_multiple_of(1 << 20);
-        let round_total = u32::try_from(round / self.sector_bytes()).ok()?;
+        let round_total = self.around.volume_sectors(round / self.sector_bytes());
+        let round_total = u32::try_from(round_total).ok()?;
         let round_will_do = least >= 8 << 20 && self.holds(round_total);
         Some(if round_will_do { round } else { least })
     }

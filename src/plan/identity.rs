@@ -1,13 +1,29 @@
-//! The volume's serial number where none is given: a digest of what is planned, so that equal
-//! wishes over equal trees give equal images and others most likely do not.
+//! The volume's serial number and the names of its disk where none are given: digests of what is
+//! planned, so that equal wishes over equal trees give equal images and others most likely do not.
 
 use sha2::{Digest, Sha256};
 
 use super::{Plan, attributes};
 use crate::source::NodeId;
 
-/// Names, sizes, stamps and options; contents are not read for it.
+/// The volume's serial number.
 pub(super) fn volume_id(plan: &Plan) -> u32 {
+    let [a, b, c, d, ..] = volume(plan);
+    u32::from_le_bytes([a, b, c, d])
+}
+
+/// What the names of the disk and of its partition are made of. The serial number is in it, so that
+/// equal trees in volumes that are told apart lie on disks that are told apart.
+pub(super) fn disk(plan: &Plan) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    digest.update(b"mkfatimg disk, version 1");
+    digest.update(volume(plan));
+    digest.update(plan.facts().volume_id.to_le_bytes());
+    digest.finalize().into()
+}
+
+/// Names, sizes, stamps and options; contents are not read for it.
+fn volume(plan: &Plan) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(b"mkfatimg volume id, version 1");
     let shape = plan.geometry().shape();
@@ -45,6 +61,5 @@ pub(super) fn volume_id(plan: &Plan) -> u32 {
         digest.update(stamp.date.to_le_bytes());
         digest.update(stamp.time.to_le_bytes());
     }
-    let [a, b, c, d, ..] = <[u8; 32]>::from(digest.finalize());
-    u32::from_le_bytes([a, b, c, d])
+    digest.finalize().into()
 }

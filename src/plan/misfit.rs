@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::problem::Figures;
+use crate::disk::Scheme;
 use crate::event::ProblemKind;
 use crate::fat::boot::MIN_FAT32_RESERVED_SECTORS;
 use crate::fat::kind::FatKind;
@@ -58,6 +59,51 @@ pub enum Misfit {
         most: u64,
         /// The sector.
         sector_bytes: u64,
+    },
+    /// The partition begins inside a sector.
+    #[error(
+        "a partition that starts at byte {start_bytes} starts within a sector of {sector_bytes} bytes; use a multiple of {sector_bytes}"
+    )]
+    StartNotWholeSectors {
+        /// As asked.
+        start_bytes: u64,
+        /// The sector.
+        sector_bytes: u64,
+    },
+    /// The partition begins where the table is.
+    #[error(
+        "--partition-start {} lies in the partition table; use {} or more",
+        as_typed(*start_bytes),
+        as_typed(*least)
+    )]
+    StartInTable {
+        /// As asked.
+        start_bytes: u64,
+        /// The table's end.
+        least: u64,
+    },
+    /// More sectors before the volume than its boot sector can tell.
+    #[error(
+        "a volume that starts at byte {start_bytes} is too far into the disk for its boot sector, which tells places up to {most}"
+    )]
+    StartOverLimit {
+        /// As asked.
+        start_bytes: u64,
+        /// The last place.
+        most: u64,
+    },
+    /// Where the partition begins is asked for twice.
+    #[error("--hidden-sectors is where the partition begins, which is known; leave it out")]
+    HiddenSectorsOfPartition,
+    /// Something that the other kind of table has.
+    #[error("{flag} is of the other kind of table than {}; {remedy}", scheme.id())]
+    NotOfTable {
+        /// The flag.
+        flag: &'static str,
+        /// The table that was asked for.
+        scheme: Scheme,
+        /// What to do.
+        remedy: &'static str,
     },
     /// FAT32 has no fixed root directory.
     #[error("--root-entries is for FAT12 and FAT16: the root directory of FAT32 grows by itself")]
@@ -188,6 +234,11 @@ impl Misfit {
             | Self::AlignNotWholeSectors { .. }
             | Self::ClusterOutOfRange { .. }
             | Self::ReservedTooFew(_)
+            | Self::StartNotWholeSectors { .. }
+            | Self::StartInTable { .. }
+            | Self::StartOverLimit { .. }
+            | Self::HiddenSectorsOfPartition
+            | Self::NotOfTable { .. }
             | Self::Misaligned { .. } => ProblemKind::OptionsDisagree,
             Self::RootTooSmall { .. } => ProblemKind::RootTooSmall,
             Self::NoVolumeSoSmall { .. } => ProblemKind::SizeUnderLimit,
@@ -224,6 +275,11 @@ impl Misfit {
             | Self::AlignNotWholeSectors { .. }
             | Self::ClusterOutOfRange { .. }
             | Self::ReservedTooFew(_)
+            | Self::StartNotWholeSectors { .. }
+            | Self::StartInTable { .. }
+            | Self::StartOverLimit { .. }
+            | Self::HiddenSectorsOfPartition
+            | Self::NotOfTable { .. }
             | Self::Misaligned { .. }
             | Self::NoSize { .. } => none,
         }

@@ -11,7 +11,8 @@
 //! | [`misfit`], [`problem`], `advice` | what to say when there is none |
 //! | `alloc` | where everything lies |
 //! | `tell` | nothing: it is what the user should know of the decisions |
-//! | `chs`, `identity` | fields that old boot code reads; the serial number |
+//! | `surroundings` | the disk around the volume, and its table |
+//! | `chs`, `identity` | fields that old boot code reads; serial number and names of the disk |
 #![deny(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::indexing_slicing)]
 
 mod advice;
@@ -28,6 +29,7 @@ pub mod problem;
 pub mod request;
 mod size;
 mod smallest;
+mod surroundings;
 mod tell;
 mod times;
 
@@ -38,6 +40,7 @@ pub use count::Totals;
 pub use problem::{Blame, Figures, Problem, Problems, Remedy};
 pub use request::Request;
 
+use crate::disk::Disk;
 use crate::event::Notice;
 use crate::fat::attr::Attributes;
 use crate::fat::boot::{BootFacts, FreeClusters};
@@ -49,8 +52,9 @@ use crate::fat::time::DosTime;
 use crate::source::{NodeId, Tree};
 use count::Count;
 use names::Naming;
-use request::Times;
+use request::{DiskWish, Times};
 use size::{Chosen, Search};
+use surroundings::Surroundings;
 
 const MEDIA_FIXED_DISK: u8 = 0xF8;
 
@@ -89,6 +93,7 @@ pub struct Plan {
     tree: Tree,
     geometry: Geometry,
     facts: BootFacts,
+    disk: Option<Disk>,
     placed: Vec<Placed>,
     changed_names: HashMap<NodeId, String>,
     label_stamp: DosTime,
@@ -123,13 +128,15 @@ impl Plan {
         let labelled = label.is_some();
         let Count { demand, mut totals } =
             count::count(&tree, &mut placed, &records, labelled, &mut problems);
+        let around = Surroundings::of(&request.disk, &request.format);
         let search = Search {
             format: &request.format,
             demand: &demand,
             free: request.free,
+            around: *around.as_ref().unwrap_or(&Surroundings::default()),
             complete: problems.is_empty(),
         };
-        let chosen = match search.run(request.size) {
+        let chosen = match around.and_then(|_| search.run(request.size)) {
             Ok(chosen) => chosen,
             Err(misfit) => {
                 problems.push(Problem::Misfit(misfit));
@@ -146,7 +153,8 @@ impl Plan {
         tell::clamped_times(&tree, &request.times, &placed, &mut notices);
         tell::volume(&search, &chosen, totals.used_clusters, label, &mut notices);
         let mut plan = Self {
-            facts: facts(request, &chosen),
+            facts: facts(request, &chosen, &search.around),
+            disk: None,
             geometry: chosen.geometry,
             tree,
             placed,
@@ -158,6 +166,9 @@ impl Plan {
         };
         plan.facts.volume_id =
             request.format.volume_id.unwrap_or_else(|| identity::volume_id(&plan));
+        if let DiskWish::Table(table) = &request.disk {
+            plan.disk = Some(surroundings::disk(table, &plan, chosen.image_sectors));
+        }
         Ok(plan)
     }
 
@@ -181,9 +192,25 @@ impl Plan {
         &self.totals
     }
 
-    /// Bytes of the image.
+    /// The disk around the volume, where it is part of the image.
+    pub fn disk(&self) -> Option<&Disk> {
+        self.disk.as_ref()
+    }
+
+    /// Bytes of the image: of the disk, or of the volume that is all of it.
     pub fn image_bytes(&self) -> u64 {
-        self.geometry.volume_bytes()
+        self.disk.as_ref().map_or_else(|| self.geometry.volume_bytes(), Disk::bytes)
+    }
+
+    /// Byte of the image at which the volume begins.
+    pub fn volume_at_byte(&self) -> u64 {
+        self.disk.as_ref().map_or(0, Disk::partition_at_byte)
+    }
+
+    /// Byte of the disk that is meant at which the volume begins, whether or not the disk is part of
+    /// the image.
+    pub fn volume_at_disk_byte(&self) -> u64 {
+        u64::from(self.facts.hidden_sectors) * u64::from(self.geometry.sector_bytes())
     }
 
     /// What is decided of a node.
@@ -274,7 +301,7 @@ fn label_stamp(placed: &[Placed]) -> DosTime {
     stored.map(|place| place.stamp).max().unwrap_or(DosTime::EARLIEST)
 }
 
-fn facts(request: &Request, chosen: &Chosen) -> BootFacts {
+fn facts(request: &Request, chosen: &Chosen, around: &Surroundings) -> BootFacts {
     let format = &request.format;
     let geometry = &chosen.geometry;
     let floppy = chosen.floppy;
@@ -290,7 +317,10 @@ fn facts(request: &Request, chosen: &Chosen) -> BootFacts {
         heads: format.heads.unwrap_or_else(|| {
             floppy.map_or_else(|| chs::heads(geometry.volume_bytes()), |floppy| floppy.heads)
         }),
-        hidden_sectors: format.hidden_sectors.unwrap_or(0),
+        hidden_sectors: match around.start {
+            0 => format.hidden_sectors.unwrap_or(0),
+            start => u32::try_from(start).unwrap_or(u32::MAX),
+        },
         volume_id: 0,
         label: format.label.map(|wish| wish.label),
         boot_code: format.boot_code.clone(),

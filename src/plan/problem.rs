@@ -115,6 +115,11 @@ impl Problem {
                 | Misfit::RootEntriesOnFat32
                 | Misfit::RootEntriesNotWholeSectors { .. }
                 | Misfit::AlignNotWholeSectors { .. }
+                | Misfit::StartNotWholeSectors { .. }
+                | Misfit::StartInTable { .. }
+                | Misfit::StartOverLimit { .. }
+                | Misfit::HiddenSectorsOfPartition
+                | Misfit::NotOfTable { .. }
                 | Misfit::ClusterOutOfRange { .. },
             ) => Blame::CommandLine,
             Self::FileTooLarge { .. } | Self::DirectoryTooLarge { .. } | Self::Misfit(_) => {

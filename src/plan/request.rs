@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::disk::{Guid, Scheme};
 use crate::fat::attr::Attributes;
 use crate::fat::kind::FatKind;
 use crate::fat::label::Label;
@@ -21,6 +22,8 @@ pub struct Request {
     pub free: Free,
     /// The volume.
     pub format: Format,
+    /// The disk around it.
+    pub disk: DiskWish,
     /// What to do with names.
     pub names: Names,
     /// What to do with times.
@@ -37,6 +40,73 @@ pub enum ImageSize {
     Auto,
     /// So many bytes exactly.
     Bytes(u64),
+    /// So many bytes exactly, since the place that it goes to has them: a device or a partition.
+    Place(u64),
+}
+
+/// What lies around the volume.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum DiskWish {
+    /// Nothing: the image is the volume.
+    #[default]
+    None,
+    /// A table with the volume as its only partition: the image is a whole disk.
+    Table(TableWish),
+    /// A disk that is there already; the image is the volume, and begins at this byte of it.
+    Within {
+        /// A multiple of the sector size.
+        start_bytes: u64,
+    },
+}
+
+/// A partition table; `None` is our choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableWish {
+    /// Which kind.
+    pub scheme: Scheme,
+    /// Byte at which the partition begins.
+    pub start_bytes: Option<u64>,
+    /// What the table says that it holds.
+    pub partition_type: TypeWish,
+    /// What people call it; of GPT only, at most 36 UTF-16 units.
+    pub label: Option<String>,
+    /// What names the disk; derived from the plan without one.
+    pub disk_id: Option<DiskIdWish>,
+    /// Code that a BIOS starts; the table's own part of the sector is not taken from it.
+    pub mbr_code: Option<Vec<u8>>,
+}
+
+impl TableWish {
+    /// A table of that kind with every choice left open.
+    pub fn of(scheme: Scheme) -> Self {
+        let (start_bytes, label, disk_id, mbr_code) = (None, None, None, None);
+        Self { scheme, start_bytes, partition_type: TypeWish::Fat, label, disk_id, mbr_code }
+    }
+}
+
+/// What a partition table says that the partition holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TypeWish {
+    /// FAT, by the type that suits table and volume.
+    #[default]
+    Fat,
+    /// The EFI system partition.
+    Esp,
+    /// A byte; wants MBR.
+    Byte(u8),
+    /// A GUID; wants GPT.
+    Guid(Guid),
+}
+
+/// What names a disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiskIdWish {
+    /// The signature of an MBR.
+    Signature(u32),
+    /// The name of a GPT.
+    Guid(Guid),
+    /// By chance: whoever asks has drawn these bytes.
+    Drawn([u8; 16]),
 }
 
 /// Room that is left for later, at least.
@@ -79,7 +149,7 @@ pub struct Format {
     pub heads: Option<u16>,
     /// Sectors per track for old boot code, 1 to 63.
     pub sectors_per_track: Option<u16>,
-    /// Sectors before the volume on its disk.
+    /// Sectors before the volume on its disk, where the image does not tell.
     pub hidden_sectors: Option<u32>,
     /// The OEM name, blank-padded.
     pub oem_name: [u8; 8],

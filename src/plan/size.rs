@@ -5,6 +5,7 @@ use super::demand::{Demand, MAX_CLUSTER_BYTES, MIN_CLUSTER_BYTES};
 use super::floppy::Floppy;
 use super::misfit::{Asked, Misfit};
 use super::request::{Format, Free, ImageSize};
+use super::surroundings::Surroundings;
 use crate::fat::boot::MIN_FAT32_RESERVED_SECTORS;
 use crate::fat::geometry::{Geometry, RECORD_BYTES, Shape};
 use crate::fat::kind::FatKind;
@@ -28,6 +29,8 @@ pub(super) const GIB: u64 = 1 << 30;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chosen {
     pub(super) geometry: Geometry,
+    /// Sectors of the image: those of the disk around the volume are among them.
+    pub(super) image_sectors: u64,
     /// The media byte that belongs to a classic floppy of that size.
     pub(super) floppy: Option<Floppy>,
 }
@@ -38,6 +41,7 @@ pub(super) struct Search<'a> {
     pub(super) format: &'a Format,
     pub(super) demand: &'a Demand,
     pub(super) free: Free,
+    pub(super) around: Surroundings,
     /// Whether the demand is of the whole tree, nothing refused.
     pub(super) complete: bool,
 }
@@ -67,25 +71,35 @@ impl Search<'_> {
     pub(super) fn run(&self, size: ImageSize) -> Result<Chosen, Misfit> {
         self.check_options()?;
         match size {
-            ImageSize::Bytes(bytes) => self.fixed(bytes),
-            ImageSize::Auto => self
-                .smallest_total()
-                .and_then(|total| self.choose_for_auto(total))
-                .map(|geometry| Chosen { geometry, floppy: None })
-                .ok_or_else(|| self.no_size()),
+            ImageSize::Bytes(bytes) | ImageSize::Place(bytes) => self.fixed(bytes),
+            ImageSize::Auto => self.smallest().ok_or_else(|| self.no_size()),
         }
+    }
+
+    fn smallest(&self) -> Option<Chosen> {
+        let total = self.smallest_total()?;
+        let image_sectors = self.around.image_sectors(total.into());
+        Some(Chosen { geometry: self.choose_for_auto(total)?, image_sectors, floppy: None })
     }
 
     fn fixed(&self, bytes: u64) -> Result<Chosen, Misfit> {
         let sector_bytes = self.sector_bytes();
-        let most = u64::from(u32::MAX) * sector_bytes;
-        let over_limit = Misfit::SizeOverLimit { bytes, most, sector_bytes };
-        let total = u32::try_from(bytes / sector_bytes).map_err(|_| over_limit)?;
+        let image_sectors = bytes / sector_bytes;
+        let total = u32::try_from(self.around.volume_sectors(image_sectors)).map_err(|_| {
+            let most = self.image_bytes(u32::MAX.into());
+            Misfit::SizeOverLimit { bytes, most, sector_bytes }
+        })?;
         if !bytes.is_multiple_of(sector_bytes) {
             return Err(Misfit::SizeNotWholeSectors { bytes, sector_bytes });
         }
         let chosen = self.of_size(total).ok_or_else(|| self.not_legal(total))?;
+        let chosen = Chosen { image_sectors, ..chosen };
         if self.fits(&chosen.geometry, 0) { Ok(chosen) } else { Err(self.too_small(&chosen)) }
+    }
+
+    /// Bytes of the smallest image around a volume of so many sectors.
+    pub(super) fn image_bytes(&self, volume_sectors: u64) -> u64 {
+        self.around.image_sectors(volume_sectors).saturating_mul(self.sector_bytes())
     }
 
     /// Whether a volume of that size holds the tree.
@@ -95,7 +109,9 @@ impl Search<'_> {
 
     /// The volume of a size that was asked for.
     fn of_size(&self, total_sectors: u32) -> Option<Chosen> {
-        let ordinary = || Some(Chosen { geometry: self.choose(total_sectors)?, floppy: None });
+        let image_sectors = self.around.image_sectors(total_sectors.into());
+        let ordinary =
+            || Some(Chosen { geometry: self.choose(total_sectors)?, image_sectors, floppy: None });
         self.classic_floppy(total_sectors).or_else(ordinary)
     }
 
@@ -128,7 +144,9 @@ impl Search<'_> {
 
     /// The classic layout for a floppy's size when nothing else was asked for.
     fn classic_floppy(&self, total_sectors: u32) -> Option<Chosen> {
-        let floppy = Floppy::of_size(total_sectors).filter(|_| self.format.leaves_layout_open())?;
+        // In a partition nothing is a floppy.
+        let open = self.format.leaves_layout_open() && self.around.start == 0;
+        let floppy = Floppy::of_size(total_sectors).filter(|_| open)?;
         let grown = align_up(self.demand.root_records, self.records_per_sector())?;
         let shape = Shape {
             kind: FatKind::Fat12,
@@ -139,7 +157,8 @@ impl Search<'_> {
             fat_count: 2,
             root_entries: u16::try_from(grown).ok()?.max(floppy.root_entries),
         };
-        Some(Chosen { geometry: shape.solve()?, floppy: Some(floppy) })
+        let image_sectors = total_sectors.into();
+        Some(Chosen { geometry: shape.solve()?, image_sectors, floppy: Some(floppy) })
     }
 
     /// Whether the root directory is larger than that of other volumes of its kind.
@@ -264,7 +283,7 @@ impl Search<'_> {
             .ok_or(Unfit::Root { needed, most })
     }
 
-    /// Moves the data area up to its boundary by reserved sectors; the FAT is not lengthened.
+    /// Moves the data area up to its boundary on the disk by reserved sectors; the FAT is not lengthened.
     fn align(&self, geometry: Geometry) -> Result<Geometry, Unfit> {
         let boundary_bytes = match self.format.align_bytes {
             Some(align_bytes) => align_bytes,
@@ -273,7 +292,7 @@ impl Search<'_> {
             None => return Ok(geometry),
         };
         let boundary_sectors = u64::from(boundary_bytes) / self.sector_bytes();
-        let at = geometry.first_data_sector();
+        let at = self.around.start + geometry.first_data_sector();
         let pad = align_up(at, boundary_sectors).ok_or(Unfit::NoRoom)? - at;
         if pad > 0 && self.format.reserved_sectors.is_some() {
             return Err(Unfit::Misaligned);

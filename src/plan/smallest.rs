@@ -74,7 +74,8 @@ impl Search<'_> {
             Some(align_bytes) => u64::from(align_bytes),
             None => u64::from(cluster_bytes.min(PREFERRED_CLUSTER_BYTES)),
         };
-        let aligned = align_up(before, (boundary / self.sector_bytes()).max(1))?;
+        let start = self.around.start;
+        let aligned = align_up(start + before, (boundary / self.sector_bytes()).max(1))? - start;
         aligned.checked_add(count.checked_mul(u64::from(shape.sectors_per_cluster))?)
     }
 }

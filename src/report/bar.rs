@@ -98,6 +98,8 @@ fn drawn(region: Region, count: usize, look: &Look) -> String {
     // Each is among the characters that the console of a PC has too. A colour alone is not enough:
     // not everybody tells them apart.
     let (block, ascii, colour) = match region {
+        Region::Table => ("≡", "=", "31"),
+        Region::BackupTable => ("≡", "=", "31"),
         Region::Reserved => ("▐", "|", "35"),
         Region::Fat(0) => ("▓", "1", "33"),
         Region::Fat(_) => ("▒", "2", "33"),

@@ -9,6 +9,7 @@ use humansize::{BINARY, format_size};
 
 use super::bar::{self, Look};
 use super::{Report, hexadecimal, region_name, volume_id_text};
+use crate::disk::{Disk, Guid, Scheme, Table, mbr};
 use crate::event::{Notice, NoticeKind};
 use crate::plan::Plan;
 use crate::printable;
@@ -210,10 +211,22 @@ pub fn notice_lines(notices: &[Notice], all: bool) -> Vec<String> {
 fn volume_line(plan: &Plan) -> String {
     let geometry = plan.geometry();
     let facts = plan.facts();
-    let mut line = format!(
+    let mut line = String::new();
+    if let Some(disk) = plan.disk() {
+        let (size, at) =
+            (format_size(disk.bytes(), BINARY), format_size(disk.partition_at_byte(), BINARY));
+        let _ = write!(
+            line,
+            "{} disk of {size}, its partition ({}) at {at}: ",
+            table_name(disk),
+            type_text(disk)
+        );
+    }
+    let _ = write!(
+        line,
         "{}, {}, {} clusters of {}",
         geometry.kind(),
-        format_size(plan.image_bytes(), BINARY),
+        format_size(geometry.volume_bytes(), BINARY),
         geometry.cluster_count(),
         format_size(geometry.cluster_bytes(), BINARY),
     );
@@ -222,6 +235,28 @@ fn volume_line(plan: &Plan) -> String {
     }
     let _ = write!(line, ", volume id {}", volume_id_text(facts.volume_id));
     line
+}
+
+fn table_name(disk: &Disk) -> &'static str {
+    match disk.scheme() {
+        Scheme::Mbr => "MBR",
+        Scheme::Gpt => "GPT",
+    }
+}
+
+/// The partition's type, by name where people know it by one.
+fn type_text(disk: &Disk) -> String {
+    match &disk.table {
+        Table::Mbr { partition_type: mbr::ESP, .. } => "EFI system, EF".to_owned(),
+        Table::Mbr { partition_type, .. } => format!("type {partition_type:02X}"),
+        Table::Gpt { partition_type, .. } if *partition_type == Guid::ESP => {
+            "EFI system".to_owned()
+        }
+        Table::Gpt { partition_type, .. } if *partition_type == Guid::BASIC_DATA => {
+            "basic data".to_owned()
+        }
+        Table::Gpt { partition_type, .. } => format!("type {partition_type}"),
+    }
 }
 
 fn contents_line(plan: &Plan) -> String {

@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use super::{Report, WrittenTo, hexadecimal, region_name, volume_id_text};
+use crate::disk::{Disk, Table};
 use crate::event::ProblemKind;
 use crate::plan::{Figures, Problem, Problems, Remedy};
 use crate::printable;
@@ -62,7 +63,10 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct ImageFacts<'a> {
+    image_bytes: u64,
     volume: VolumeFacts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk: Option<DiskFacts<'a>>,
     contents: ContentsFacts,
     regions: Vec<RegionFacts>,
     largest: Vec<FileFacts>,
@@ -92,6 +96,25 @@ struct VolumeFacts {
     sectors_per_track: u16,
     label: Option<String>,
     volume_id: String,
+}
+
+/// The disk around the volume, where it is part of the image.
+#[derive(Serialize)]
+struct DiskFacts<'a> {
+    table: &'static str,
+    sectors: u64,
+    /// The disk's signature, or its GUID.
+    id: String,
+    partition_at_byte: u64,
+    partition_bytes: u64,
+    /// A byte in hexadecimal, or a GUID.
+    partition_type: String,
+    /// Of GPT only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partition_label: Option<&'a str>,
+    bios_bootable: bool,
 }
 
 #[derive(Serialize)]
@@ -335,7 +358,9 @@ fn image_facts(report: &Report) -> ImageFacts<'_> {
     });
     let totals = plan.totals();
     ImageFacts {
+        image_bytes: plan.image_bytes(),
         volume: volume_facts(report),
+        disk: plan.disk().map(disk_facts),
         contents: ContentsFacts {
             files: totals.files,
             directories: totals.directories,
@@ -349,6 +374,31 @@ fn image_facts(report: &Report) -> ImageFacts<'_> {
     }
 }
 
+fn disk_facts(disk: &Disk) -> DiskFacts<'_> {
+    let (id, partition_type, partition_id, partition_label) = match &disk.table {
+        Table::Mbr { signature, partition_type } => {
+            (format!("{signature:08X}"), format!("{partition_type:02X}"), None, None)
+        }
+        Table::Gpt { disk, partition, partition_type, label } => (
+            disk.to_string(),
+            partition_type.to_string(),
+            Some(partition.to_string()),
+            Some(label.as_str()),
+        ),
+    };
+    DiskFacts {
+        table: disk.scheme().id(),
+        sectors: disk.total_sectors,
+        id,
+        partition_at_byte: disk.partition_at_byte(),
+        partition_bytes: disk.partition_bytes(),
+        partition_type,
+        partition_id,
+        partition_label,
+        bios_bootable: disk.bios_bootable,
+    }
+}
+
 fn volume_facts(report: &Report) -> VolumeFacts {
     let plan = &report.plan;
     let geometry = plan.geometry();
@@ -356,7 +406,7 @@ fn volume_facts(report: &Report) -> VolumeFacts {
     let facts = plan.facts();
     VolumeFacts {
         kind: geometry.kind().to_string(),
-        bytes: plan.image_bytes(),
+        bytes: geometry.volume_bytes(),
         sector_bytes: geometry.sector_bytes(),
         cluster_bytes: geometry.cluster_bytes(),
         clusters: geometry.cluster_count(),
@@ -368,7 +418,7 @@ fn volume_facts(report: &Report) -> VolumeFacts {
         fats: shape.fat_count,
         sectors_per_fat: geometry.sectors_per_fat(),
         root_entries: shape.root_entries,
-        data_at_byte: geometry.cluster_at_byte(2),
+        data_at_byte: plan.volume_at_byte() + geometry.cluster_at_byte(2),
         hidden_sectors: facts.hidden_sectors,
         media: facts.media,
         heads: facts.heads,

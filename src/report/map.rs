@@ -26,8 +26,7 @@ pub fn write(report: &Report, writer: &mut dyn Write) -> io::Result<()> {
 /// Entries go out one by one: there can be a million.
 fn document<S: Serializer>(report: &Report, serializer: S) -> Result<S::Ok, S::Error> {
     let plan = &report.plan;
-    let volume_at_disk_byte = volume_at_disk_byte(plan);
-    let entry = |id| Entry::of(plan, id, volume_at_disk_byte);
+    let entry = |id| Entry::of(plan, id);
     let mut document = serializer.serialize_struct("Map", 9)?;
     document.serialize_field("schema", &SCHEMA)?;
     document.serialize_field("mkfatimg", env!("CARGO_PKG_VERSION"))?;
@@ -35,17 +34,12 @@ fn document<S: Serializer>(report: &Report, serializer: S) -> Result<S::Ok, S::E
     document.serialize_field("image_bytes", &plan.image_bytes())?;
     document.serialize_field("volume_id", &volume_id_text(plan.facts().volume_id))?;
     document.serialize_field("cluster_bytes", &plan.geometry().cluster_bytes())?;
-    document.serialize_field("volume_at_disk_byte", &volume_at_disk_byte)?;
+    document.serialize_field("volume_at_disk_byte", &plan.volume_at_disk_byte())?;
     let files = || plan.stored().filter(|id| !plan.tree().node(*id).is_directory());
     document.serialize_field("files", &Each(|| files().map(entry)))?;
     let directories = || plan.stored_directories().filter(|id| *id != NodeId::ROOT);
     document.serialize_field("directories", &Each(|| directories().map(entry)))?;
     document.end()
-}
-
-/// Bytes before the volume on the disk that it is meant for.
-fn volume_at_disk_byte(plan: &Plan) -> u64 {
-    u64::from(plan.facts().hidden_sectors) * u64::from(plan.geometry().sector_bytes())
 }
 
 #[derive(Serialize)]
@@ -63,10 +57,10 @@ struct Entry {
 }
 
 impl Entry {
-    fn of(plan: &Plan, id: NodeId, volume_at_disk_byte: u64) -> Self {
+    fn of(plan: &Plan, id: NodeId) -> Self {
         let geometry = plan.geometry();
         let first_cluster = plan.first_cluster(id);
-        let at_byte = (first_cluster > 0).then(|| geometry.cluster_at_byte(first_cluster));
+        let at = (first_cluster > 0).then(|| geometry.cluster_at_byte(first_cluster));
         let clusters = plan.clusters(id);
         let bytes = match plan.tree().node(id).is_directory() {
             true => clusters * u64::from(geometry.cluster_bytes()),
@@ -77,8 +71,8 @@ impl Entry {
             bytes,
             first_cluster,
             clusters,
-            at_byte,
-            at_disk_byte: at_byte.map(|at| at + volume_at_disk_byte),
+            at_byte: at.map(|at| at + plan.volume_at_byte()),
+            at_disk_byte: at.map(|at| at + plan.volume_at_disk_byte()),
         }
     }
 }

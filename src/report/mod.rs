@@ -47,7 +47,7 @@ pub struct Verified {
     pub elapsed: Duration,
 }
 
-/// A part of the volume and how much of the image it takes.
+/// A part of the image and how much of the image it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegionExtent {
     /// Which part.
@@ -74,7 +74,7 @@ impl Report {
         Self { plan, written: None }
     }
 
-    /// The parts of the volume in order; they touch and cover the image.
+    /// The parts of the image in order; they touch and cover the image.
     pub fn regions(&self) -> Vec<RegionExtent> {
         let mut regions: Vec<RegionExtent> = Vec::new();
         for segment in Image::of(&self.plan).segments() {
@@ -109,6 +109,8 @@ impl Report {
 /// A region's name, the same in every report.
 pub(crate) fn region_name(region: Region) -> String {
     match region {
+        Region::Table => "partition table".to_owned(),
+        Region::BackupTable => "behind partition".to_owned(),
         Region::Reserved => "reserved area".to_owned(),
         Region::Fat(index) => format!("FAT {}", index + 1),
         Region::Root => "root directory".to_owned(),

@@ -32,7 +32,8 @@ pub trait ImageBytes {
 
 impl ImageBytes for File {
     fn length(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
+        // A device tells its length at its end only.
+        Ok(seek(self, SeekFrom::End(0))?)
     }
 
     fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<()> {

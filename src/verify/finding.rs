@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::disk::found::NoTable;
 use crate::event::ProblemKind;
 use crate::fat::mount::BootFault;
 use crate::fat::name::NameFault;
@@ -66,6 +67,9 @@ pub enum Fault {
     /// The boot sector describes no volume.
     #[error("boot sector with {0}")]
     Boot(BootFault),
+    /// The partition table, or its backup.
+    #[error("{0}")]
+    Table(NoTable),
     /// A field that every reader, or the strictest, expects otherwise.
     #[error("{field} is {found}")]
     Field {

@@ -7,6 +7,8 @@
 //! | `chains` | a FAT as runs of clusters, each with one owner |
 //! | `directory` | the records of one directory |
 //! | [`readback`] | the volume through a foreign reader, against the plan and the source |
+//! | `disk` | partition table and backup, against the plan |
+//! | [`part`] | a part of an image as an image of its own |
 //! | `window` | a read-only device that notes what is fetched |
 //! | [`finding`] | what can be wrong |
 //! | [`bytes`] | where an image's bytes come from |
@@ -14,13 +16,15 @@
 pub mod bytes;
 mod chains;
 mod directory;
+mod disk;
 pub mod finding;
+pub mod part;
 pub mod readback;
 pub mod structure;
 mod window;
 
-use std::fs::File;
 use std::io;
+use std::ops::Range;
 
 use thiserror::Error;
 
@@ -34,7 +38,11 @@ use crate::plan::Plan;
 use crate::printable;
 use crate::source::content::ContentError;
 use bytes::ImageBytes;
+use part::Part;
 use structure::Survey;
+
+/// Bytes that are read at once where only zeros should be.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// How closely an image is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,30 +106,34 @@ impl VerifyError {
     }
 }
 
-/// Looks at the image of `plan` in `file`.
+/// Looks at the image of `plan` that fills `image`.
 ///
 /// # Errors
 /// When anything is wrong.
 pub fn run(
     plan: &Plan,
-    file: &File,
+    image: &dyn ImageBytes,
     depth: Depth,
     watch: &dyn Observer,
 ) -> Result<(), VerifyError> {
     let mut findings = Findings::default();
-    let length = file.length()?;
+    let length = image.length()?;
     if length != plan.image_bytes() {
         let (planned, found) = (plan.image_bytes().to_string(), length.to_string());
         findings.add("image", Fault::NotAsPlanned { what: "length", planned, found });
     }
-    if let Some(survey) = structure::check(file, watch, &mut findings)? {
+    if let Some(disk) = plan.disk().filter(|_| findings.is_empty()) {
+        disk::check(disk, image, watch, &mut findings)?;
+    }
+    let volume = &Part::new(image, plan.volume_at_byte(), plan.geometry().volume_bytes())?;
+    if let Some(survey) = structure::check(volume, watch, &mut findings)? {
         compare_figures(plan, &survey, &mut findings);
-        compare_reserved_area(plan, file, &mut findings)?;
-        check_free_area(plan, file, watch, &mut findings)?;
+        compare_reserved_area(plan, volume, &mut findings)?;
+        check_free_area(plan, volume, watch, &mut findings)?;
         // The foreign reader is not asked about volumes that could lead it astray.
         if depth == Depth::Contents && findings.is_empty() {
             watch.stage(Stage::Verify { total_bytes: plan.totals().content_bytes });
-            readback::compare(plan, file, watch, &mut findings)?;
+            readback::compare(plan, volume, watch, &mut findings)?;
         }
     }
     if findings.is_empty() { Ok(()) } else { Err(VerifyError::Differs(findings)) }
@@ -174,12 +186,16 @@ fn compare_figures(plan: &Plan, survey: &Survey, findings: &mut Findings) {
 }
 
 /// The reserved area byte for byte: names, code, jump, and what lies in no field.
-fn compare_reserved_area(plan: &Plan, file: &File, findings: &mut Findings) -> io::Result<()> {
+fn compare_reserved_area(
+    plan: &Plan,
+    volume: &dyn ImageBytes,
+    findings: &mut Findings,
+) -> io::Result<()> {
     let mut planned = encode_reserved_area(plan.geometry(), plan.facts(), plan.free_clusters());
     // At most 65535 sectors of 4096 bytes.
     planned.resize(plan.geometry().reserved_bytes() as usize, 0);
     let mut found = vec![0; planned.len()];
-    file.read_at(0, &mut found)?;
+    volume.read_at(0, &mut found)?;
     let differing = planned.iter().zip(&found).position(|(planned, found)| planned != found);
     if let Some(at) = differing {
         let hex = |byte: u8| format!("{byte:02X} at byte {at}");
@@ -192,25 +208,37 @@ fn compare_reserved_area(plan: &Plan, file: &File, findings: &mut Findings) -> i
 /// Nothing but zeros behind the last cluster in use.
 fn check_free_area(
     plan: &Plan,
-    file: &File,
+    volume: &dyn ImageBytes,
     watch: &dyn Observer,
     findings: &mut Findings,
 ) -> Result<(), VerifyError> {
     let geometry = plan.geometry();
-    let mut at = geometry.cluster_at_byte(2 + plan.totals().used_clusters);
-    let mut buffer = vec![0; 1 << 20];
-    while let Some(data_at) = file.next_data(at)?.filter(|at| *at < plan.image_bytes()) {
-        stop_if_asked(watch)?;
-        let left = plan.image_bytes() - data_at;
-        let piece = &mut buffer[..usize::try_from(left).unwrap_or(usize::MAX).min(1 << 20)];
-        file.read_at(data_at, piece)?;
-        if let Some(byte) = piece.iter().position(|byte| *byte != 0) {
-            findings.add("free clusters", Fault::NotZero { at_byte: data_at + byte as u64 });
-            return Ok(());
-        }
-        at = data_at + piece.len() as u64;
+    let free_at = geometry.cluster_at_byte(2 + plan.totals().used_clusters);
+    if let Some(at_byte) = first_not_zero(volume, free_at..geometry.volume_bytes(), watch)? {
+        findings.add("free clusters", Fault::NotZero { at_byte });
     }
     Ok(())
+}
+
+/// The first byte of `range` that is not zero. Holes are stepped over.
+fn first_not_zero(
+    image: &dyn ImageBytes,
+    range: Range<u64>,
+    watch: &dyn Observer,
+) -> Result<Option<u64>, VerifyError> {
+    let mut at = range.start;
+    let mut buffer = Vec::new();
+    while let Some(data_at) = image.next_data(at)?.filter(|at| *at < range.end) {
+        stop_if_asked(watch)?;
+        let len = usize::try_from(range.end - data_at).unwrap_or(usize::MAX);
+        buffer.resize(len.min(PIECE_BYTES), 0);
+        image.read_at(data_at, &mut buffer)?;
+        if let Some(byte) = buffer.iter().position(|byte| *byte != 0) {
+            return Ok(Some(data_at + byte as u64));
+        }
+        at = data_at + buffer.len() as u64;
+    }
+    Ok(None)
 }
 
 fn stop_if_asked(watch: &dyn Observer) -> Result<(), VerifyError> {

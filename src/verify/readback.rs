@@ -3,7 +3,6 @@
 //! `fatfs` and `fscommon`.
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -36,19 +35,21 @@ pub fn can_read(plan: &Plan) -> bool {
     u32::try_from(plan.geometry().fat_bytes() * 8).is_ok()
 }
 
-/// Compares everything that is stored. The volume must have passed [`super::structure::check`].
+/// Compares everything that is stored in `volume`, which must have passed
+/// [`super::structure::check`].
 ///
 /// # Errors
 /// When `watch` asks to stop, or the source is not what it was, so that nothing can be said. That
 /// the reader fails, or even panics, is a finding.
 pub fn compare(
     plan: &Plan,
-    file: &File,
+    volume: &dyn ImageBytes,
     watch: &dyn Observer,
     findings: &mut Findings,
 ) -> Result<(), VerifyError> {
-    let done =
-        warnings::collect(|| catch_unwind(AssertUnwindSafe(|| walk(plan, file, watch, findings))));
+    let done = warnings::collect(|| {
+        catch_unwind(AssertUnwindSafe(|| walk(plan, volume, watch, findings)))
+    });
     for warning in done.warnings.iter().filter(|warning| !warning.starts_with(HARMLESS_WARNING)) {
         findings.add("volume", Fault::ForeignReader(warning.clone()));
     }
@@ -87,17 +88,19 @@ impl From<std::io::Error> for Broken {
 
 fn walk(
     plan: &Plan,
-    file: &File,
+    volume: &dyn ImageBytes,
     watch: &dyn Observer,
     findings: &mut Findings,
 ) -> Result<(), Broken> {
     let data_at_byte = plan.geometry().cluster_at_byte(2);
     let fetched = Rc::new(RefCell::new(Fetched::from_byte(data_at_byte)));
-    let device = StreamSlice::new(Window::new(file, Rc::clone(&fetched))?, 0, plan.image_bytes())?;
+    let window = Window::new(volume, Rc::clone(&fetched))?;
+    let device = StreamSlice::new(window, 0, plan.geometry().volume_bytes())?;
+    let bytes = volume;
     let volume = FileSystem::new(device, FsOptions::new())?;
     let mut comparison = Comparison {
         plan,
-        file,
+        bytes,
         watch,
         opener: Opener::new(plan.tree()),
         fetched,
@@ -139,7 +142,7 @@ fn walk(
 
 struct Comparison<'a> {
     plan: &'a Plan,
-    file: &'a File,
+    bytes: &'a dyn ImageBytes,
     watch: &'a dyn Observer,
     opener: Opener<'a>,
     fetched: Rc<RefCell<Fetched>>,
@@ -233,7 +236,7 @@ impl Comparison<'_> {
         let whole = geometry.clusters_for(size_bytes) * u64::from(geometry.cluster_bytes());
         let slack = (whole - size_bytes) as usize;
         let slack = &mut self.image_buffer[..slack];
-        self.file.read_at(planned + size_bytes, slack)?;
+        self.bytes.read_at(planned + size_bytes, slack)?;
         if let Some(byte) = slack.iter().position(|byte| *byte != 0) {
             let at_byte = planned + size_bytes + byte as u64;
             self.findings.add(path, Fault::NotZero { at_byte });

@@ -2,10 +2,10 @@
 //! fetched. Knows no structure.
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
 use std::rc::Rc;
+
+use super::bytes::ImageBytes;
 
 const PAGE_BYTES: u64 = 256 << 10;
 /// FAT, directory and contents each keep a page, and some to spare.
@@ -65,7 +65,7 @@ struct Page {
 
 /// The device. Writing to it is an error: a reader that writes has found something to mend.
 pub(super) struct Window<'a> {
-    file: &'a File,
+    image: &'a dyn ImageBytes,
     len: u64,
     at: u64,
     pages: Vec<Page>,
@@ -74,9 +74,12 @@ pub(super) struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    pub(super) fn new(file: &'a File, fetched: Rc<RefCell<Fetched>>) -> io::Result<Self> {
-        let len = file.metadata()?.len();
-        Ok(Self { file, len, at: 0, pages: Vec::new(), clock: 0, fetched })
+    pub(super) fn new(
+        image: &'a dyn ImageBytes,
+        fetched: Rc<RefCell<Fetched>>,
+    ) -> io::Result<Self> {
+        let len = image.length()?;
+        Ok(Self { image, len, at: 0, pages: Vec::new(), clock: 0, fetched })
     }
 
     fn page(&mut self, index: u64) -> io::Result<&[u8]> {
@@ -101,7 +104,7 @@ impl<'a> Window<'a> {
         let mut bytes = std::mem::take(&mut self.pages[place].bytes);
         let start = index * PAGE_BYTES;
         bytes.resize((self.len - start).min(PAGE_BYTES) as usize, 0);
-        if let Err(error) = self.file.read_exact_at(&mut bytes, start) {
+        if let Err(error) = self.image.read_at(start, &mut bytes) {
             self.pages.swap_remove(place);
             return Err(error);
         }
