@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::{TreeBuilder, build, scratch};
+use support::{Expect, TreeBuilder, build_with, scratch};
 
 const LINE_BYTES: usize = 16;
 
@@ -25,9 +25,16 @@ fn tree(root: &Path) -> PathBuf {
 
 /// The image that `arguments` make of [`tree`] is the one in `tests/golden`.
 fn assert_golden(name: &str, arguments: &[&str]) {
+    assert_golden_disk(name, arguments, 0);
+}
+
+/// As [`assert_golden`], with the volume at byte `offset`.
+fn assert_golden_disk(name: &str, arguments: &[&str], offset: u64) {
     let scratch = scratch();
     let image = scratch.path().join("image");
-    build(&tree(scratch.path()), &image, arguments);
+    let source = tree(scratch.path());
+    let expect = Expect { offset, source: Some(source.clone()), ..Expect::default() };
+    build_with(&source, &image, arguments, &expect);
     let command = format!("mkfatimg --from tree {} {name}.img", arguments.join(" "));
     let made = dump(&command, &fs::read(&image).unwrap());
 
@@ -112,4 +119,22 @@ fn sectors_of_4096_bytes_are_as_kept() {
 #[test]
 fn a_floppy_of_1440_kib_is_as_kept() {
     assert_golden("floppy-1440", &["--size", "1440K", "--label", "GOLDEN-FD"]);
+}
+
+#[test]
+fn a_disk_with_an_mbr_is_as_kept() {
+    assert_golden_disk("mbr", &["--partition-table", "mbr", "--label", "GOLDEN-MBR"], 1 << 20);
+}
+
+#[test]
+fn a_disk_with_a_gpt_is_as_kept() {
+    let arguments =
+        ["--partition-table", "gpt", "--partition-type", "esp", "--label", "GOLDEN-GPT"];
+    assert_golden_disk("gpt", &arguments, 1 << 20);
+}
+
+#[test]
+fn a_disk_with_a_gpt_of_sectors_of_4096_bytes_is_as_kept() {
+    let arguments = ["--partition-table", "gpt", "--sector-size", "4096"];
+    assert_golden_disk("gpt-4096", &arguments, 1 << 20);
 }
