@@ -324,10 +324,8 @@ fn no_byte_of_a_table_changes_unseen() {
         for at in places {
             let mut byte = [0];
             file.read_exact_at(&mut byte, at).unwrap();
-            for flipped in [1, 0x80] {
-                file.write_all_at(&[byte[0] ^ flipped], at).unwrap();
-                assert_ne!(findings(), Vec::<String>::new(), "{scheme:?}: byte {at}");
-            }
+            file.write_all_at(&[byte[0] ^ 1 << (at % 8)], at).unwrap();
+            assert_ne!(findings(), Vec::<String>::new(), "{scheme:?}: byte {at}");
             file.write_all_at(&byte, at).unwrap();
         }
         // What is found is named.
@@ -352,7 +350,7 @@ proptest::proptest! {
         scheme in proptest::sample::select(vec![Scheme::Mbr, Scheme::Gpt]),
         changes in proptest::collection::vec((0..1200_usize, proptest::num::u8::ANY), 0..12),
         mended in proptest::bool::ANY,
-        len in proptest::sample::select(vec![0, 511, 512, 600, 1024, 17_408, 3 << 20]),
+        len in proptest::sample::select(vec![0, 511, 512, 600, 1024, 17_408, 20_000]),
     ) {
         let disk = Disk {
             sector_bytes: 512,

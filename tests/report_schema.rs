@@ -117,11 +117,6 @@ fn images_and_plans_are_as_described() {
     make_fifo(&image);
     scene.run("--from src out.img");
     scene.run("--from src --verify --size 40M --fat-type 32 --label Esp out.img");
-    scene.run(
-        "--from src --partition-table mbr --partition-type esp --mbr-code src/file.txt out.img",
-    );
-    scene.run("--from src --partition-table gpt --partition-label Esp --sector-size 4096 out.img");
-    scene.run("--from src --partition-table gpt --size 8M --dry-run");
     scene.run("--from src --direct never --jobs 1 --fats 1 --size 1440K out.img");
     scene.run("--from src --direct always --size 20M --sector-size 4K out.img");
     scene.run("--from src --preallocate --sync --free 10% out.img");
@@ -133,6 +128,11 @@ fn images_and_plans_are_as_described() {
     scene.run("--from src --digest sha256 out.img");
     let bytes = fs::read(scene.path("out.img")).unwrap();
     scene.run("--from src --digest sha256 --if-changed --map map --bmap bmap --depfile d out.img");
+    scene.run(
+        "--from src --partition-table mbr --partition-type esp --mbr-code src/file.txt out.img",
+    );
+    scene.run("--from src --partition-table gpt --partition-label Esp --sector-size 4096 out.img");
+    scene.run("--from src --partition-table gpt --size 8M --dry-run");
     assert_described(&scene.documents);
 
     let statuses = texts(&scene.documents, "status");
