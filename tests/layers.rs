@@ -23,7 +23,7 @@ const TABLE: [(&str, &[&str], &[&str]); 17] = [
     ("image", &["plan", "fat", "disk", "source"], &[]),
     (
         "sink",
-        &["image", "source", "event", "jobs", "printable"],
+        &["image", "source", "event", "jobs", "printable", "units"],
         &["reflink_copy", "rustix", "sha2", "tempfile", "thiserror"],
     ),
     (

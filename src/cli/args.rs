@@ -26,7 +26,7 @@ use super::values::{self, AttrArg, DiskIdArg, FreeArg, LabelArg, OemName, SizeAr
     after_long_help = help::LONG
 )]
 pub(crate) struct Args {
-    /// Image file to make; - for standard output
+    /// Image file to make, or block device to overwrite; - for standard output
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath, required_unless_present = "dry_run")]
     pub(crate) out: Option<PathBuf>,
 
@@ -106,16 +106,16 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Attributes")]
     pub(crate) keep_readonly: bool,
 
-    /// Size of the image to the byte; auto is as small as the default clusters allow
+    /// Size of the image to the byte; auto is as small as the default clusters allow [default: auto, of a
+    /// device all of it]
     #[arg(
         long,
         value_name = "SIZE",
-        default_value = "auto",
         value_parser = values::image_size,
         allow_negative_numbers = true,
         help_heading = "Size"
     )]
-    pub(crate) size: SizeArg,
+    pub(crate) size: Option<SizeArg>,
 
     /// Room that stays free: bytes, or a percentage such as 10%
     ///
@@ -144,16 +144,15 @@ pub(crate) struct Args {
     )]
     pub(crate) cluster_size: Option<u32>,
 
-    /// Bytes of a sector: 512, 1024, 2048 or 4096
+    /// Bytes of a sector: 512, 1024, 2048 or 4096 [default: 512, of a device its own]
     #[arg(
         long,
         value_name = "SIZE",
-        default_value = "512",
         value_parser = values::sector_size,
         allow_negative_numbers = true,
         help_heading = "Format"
     )]
-    pub(crate) sector_size: u16,
+    pub(crate) sector_size: Option<u16>,
 
     /// Copies of the FAT, 1 or 2 [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2), help_heading = "Format")]
@@ -282,7 +281,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     pub(crate) verify: bool,
 
-    /// Does nothing: an image file that exists is always replaced
+    /// Overwrite a block device; an image file that exists is replaced without it
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
 

@@ -130,7 +130,7 @@ fn prepare(args: &Args) -> Result<Prepared> {
     if to_terminal {
         anyhow::bail!("standard output is a terminal; send the image to a file or a pipe");
     }
-    let request = request::request(args)?;
+    let request = request::request(args, image)?;
     let stream = image.is_some_and(Output::is_stream);
     let signals = if stream { Signals::unhandled() } else { Signals::noted() };
     let signals = signals.context("cannot prepare for signals")?;
@@ -179,13 +179,10 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
             tell::success(args, &report, stdout)
         }
         Err(error) => {
-            let stopped = matches!(
-                error,
-                Error::Write(WriteError::Stopped) | Error::Verify(VerifyError::Stopped)
-            );
-            if let (true, Some(signal)) = (stopped, prepared.signals.received()) {
-                let text = "interrupted; no image was written";
-                tell::complain(text);
+            if let (Some(left), Some(signal)) = (left_by_stop(&error), prepared.signals.received())
+            {
+                let text = format!("interrupted; {left}");
+                tell::complain(&text);
                 if args.json {
                     let run = json::Run {
                         // As a shell tells it of a command that a signal ended.
@@ -193,7 +190,6 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
                         ..tell::run_of(args, ExitCode::System)
                     };
                     let (kind, blame) = (ProblemKind::Stopped, ExitCode::System.blame());
-                    let text = text.to_owned();
                     let failure = json::Failure { kind, blame, path: None, line: None, text };
                     tell::print(json::failure(&run, vec![failure]));
                 }
@@ -205,9 +201,26 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
     }
 }
 
+/// What there is after a wish to stop was followed; `None` of any other error.
+fn left_by_stop(error: &Error) -> Option<String> {
+    match error {
+        Error::Write(WriteError::Stopped) | Error::Verify(VerifyError::Stopped) => {
+            Some("no image was written".to_owned())
+        }
+        Error::Emptied { output, cause } => {
+            left_by_stop(cause).map(|_| format!("{output} holds no volume now"))
+        }
+        _ => None,
+    }
+}
+
 fn carry_out(args: &Args, prepared: &Prepared, progress: &Progress<'_>) -> Result<Report, Error> {
     let plan = crate::plan(&prepared.request, progress)?;
     progress.clear();
+    if let Some(delivery) = &prepared.delivery {
+        let room = delivery.image.check_room(plan.image_bytes());
+        room.map_err(WriteError::from)?;
+    }
     let delivery = prepared.delivery.as_ref().filter(|_| !args.dry_run);
     let of_delivery = delivery.map(|delivery| delivery.notices(&plan)).unwrap_or_default();
     tell::notices(args, &[&plan.notices[..], &of_delivery].concat());

@@ -12,7 +12,7 @@ use crate::delivery::Delivery;
 use crate::jobs::Jobs;
 use crate::printable;
 use crate::report::depfile::Depfile;
-use crate::sink::{Direct, Output};
+use crate::sink::{Device, Direct, Output, OutputError};
 use crate::verify::Depth;
 
 /// Words that are no name of an image without `./`, so that they can become subcommands.
@@ -83,6 +83,10 @@ fn image(args: &Args, path: &Path) -> Result<Output> {
     if let Some((_, flag)) = for_files.iter().find(|(given, _)| *given && stream) {
         bail!("{flag} is for image files; {} is a stream", output.name());
     }
+    output.force = args.force;
+    if let Some(device) = output.device().filter(|_| !args.dry_run) {
+        for_device(args, device, &output)?;
+    }
     output.sync = args.sync;
     output.preallocate = args.preallocate;
     output.jobs = args.jobs.map(Jobs::new);
@@ -93,6 +97,34 @@ fn image(args: &Args, path: &Path) -> Result<Output> {
     };
     output.if_changed = args.if_changed;
     Ok(output)
+}
+
+/// Refuses what makes no sense with a block device, and a device that cannot be written, before the
+/// source is read.
+fn for_device(args: &Args, device: &Device, output: &Output) -> Result<()> {
+    let gone = "the old image is gone before the new one can be compared with it";
+    let free = "free clusters of a device may hold anything";
+    let not_for_devices = [
+        (args.if_changed, "--if-changed", gone),
+        (args.preallocate, "--preallocate", "a device has all the room that it will ever have"),
+        (args.depfile.is_some(), "--depfile", "the time of a device tells make nothing"),
+        (args.digest.is_some(), "--digest", free),
+        (args.bmap.is_some(), "--bmap", free),
+    ];
+    if let Some((_, flag, why)) = not_for_devices.iter().find(|(given, ..)| *given) {
+        bail!("{flag} is for image files; {} is a block device: {why}", output.name());
+    }
+    if args.partition_table.is_some() && device.partition_at_byte().is_some() {
+        let name = output.name();
+        bail!(
+            "--partition-table is for whole disks; {name} is a partition, and nobody looks for a table in it"
+        );
+    }
+    match output.check() {
+        // Whoever typed the command can help it.
+        Err(error @ OutputError::NeedsForce { .. }) => bail!("{error}"),
+        checked => Ok(checked?),
+    }
 }
 
 /// Where a file that tells of the image goes: to none of those that are `taken`.
@@ -112,6 +144,9 @@ fn companion(
         }
     }
     let output = Output::at(path)?;
+    if output.device().is_some() {
+        bail!("{flag} {name}: is a block device; name a file");
+    }
     let image_there = args.out.as_deref() == Some(Path::new("-"));
     if is_standard_output(&output) && (args.json || image_there) {
         let what = if image_there { "the image" } else { "--json" };

@@ -23,6 +23,7 @@ use crate::plan::request::{
     TableWish, Times,
 };
 use crate::printable;
+use crate::sink::{Device, Output};
 use crate::source::{LinkPolicy, Place, Sources};
 
 /// The environment's latest time.
@@ -40,22 +41,24 @@ pub(super) struct Unreadable {
     pub(super) error: std::io::Error,
 }
 
-/// The request, but for its output.
-pub(super) fn request(args: &Args) -> Result<Request> {
+/// The request; of its output, what the place that it goes to says of size and sectors.
+pub(super) fn request(args: &Args, image: Option<&Output>) -> Result<Request> {
+    let device = image.and_then(Output::device);
     let zone = zone(&args.timezone)?;
     Ok(Request {
         sources: sources(args)?,
-        size: match args.size {
-            SizeArg::Auto => ImageSize::Auto,
-            SizeArg::Bytes(bytes) => ImageSize::Bytes(bytes),
+        size: match (args.size, device) {
+            (None, Some(device)) => ImageSize::Place(device.bytes()),
+            (None | Some(SizeArg::Auto), _) => ImageSize::Auto,
+            (Some(SizeArg::Bytes(bytes)), _) => ImageSize::Bytes(bytes),
         },
         free: match args.free {
             None => Free::default(),
             Some(FreeArg::Bytes(bytes)) => Free::Bytes(bytes),
             Some(FreeArg::Percent(percent)) => Free::Percent(percent),
         },
-        format: format(args)?,
-        disk: disk(args)?,
+        format: Format { sector_bytes: sector_bytes(args, device)?, ..format(args)? },
+        disk: disk(args, device)?,
         names: Names {
             always_long: args.long_names == Long::Always,
             windows_safe: args.windows_safe,
@@ -139,12 +142,28 @@ fn place(text: &OsStr) -> Result<Place> {
     Ok(Place { path, destination: names })
 }
 
+/// The sectors of a device are those of its volume: Windows takes no other, and Linux no smaller ones.
+fn sector_bytes(args: &Args, device: Option<&Device>) -> Result<u16> {
+    let Some(device) = device else {
+        return Ok(args.sector_size.unwrap_or(Format::default().sector_bytes));
+    };
+    let own = device.sector_bytes();
+    match (args.sector_size, u16::try_from(own)) {
+        (None, Ok(own @ (512 | 1024 | 2048 | 4096))) => Ok(own),
+        (Some(asked), Ok(own)) if asked == own => Ok(own),
+        (Some(asked), _) => bail!(
+            "--sector-size {asked}: the device has sectors of {own} bytes, and readers want those; leave it out"
+        ),
+        (None, _) => bail!("the device has sectors of {own} bytes, which no FAT volume can have"),
+    }
+}
+
 fn format(args: &Args) -> Result<Format> {
     let usual = Format::default();
     Ok(Format {
         kind: args.fat_type,
         cluster_bytes: args.cluster_size,
-        sector_bytes: args.sector_size,
+        sector_bytes: usual.sector_bytes,
         fat_count: args.fats,
         root_entries: args.root_entries,
         reserved_sectors: args.reserved_sectors,
@@ -166,8 +185,13 @@ fn format(args: &Args) -> Result<Format> {
     })
 }
 
-fn disk(args: &Args) -> Result<DiskWish> {
-    let Some(kind) = args.partition_table else { return Ok(DiskWish::None) };
+fn disk(args: &Args, device: Option<&Device>) -> Result<DiskWish> {
+    let Some(kind) = args.partition_table else {
+        let start_bytes = device.and_then(Device::partition_at_byte);
+        return Ok(
+            start_bytes.map_or(DiskWish::None, |start_bytes| DiskWish::Within { start_bytes })
+        );
+    };
     let scheme = match kind {
         TableKind::Mbr => Scheme::Mbr,
         TableKind::Gpt => Scheme::Gpt,
