@@ -10,7 +10,9 @@ use crate::fat::kind::FatKind;
 use crate::plan::request::TypeWish;
 
 use super::help;
-use super::values::{self, AttrArg, DiskIdArg, FreeArg, LabelArg, OemName, SizeArg, VolumeIdArg};
+use super::values::{
+    self, AttrArg, DiskIdArg, FreeArg, IntoArg, LabelArg, OemName, SizeArg, VolumeIdArg,
+};
 
 /// Builds a FAT disk image from a directory.
 ///
@@ -27,8 +29,25 @@ use super::values::{self, AttrArg, DiskIdArg, FreeArg, LabelArg, OemName, SizeAr
 )]
 pub(crate) struct Args {
     /// Image file to make, or block device to overwrite; - for standard output
-    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath, required_unless_present = "dry_run")]
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath, required_unless_present_any = ["dry_run", "into"])]
     pub(crate) out: Option<PathBuf>,
+
+    /// Replace the FAT volume in a disk image that is there: IMAGE@pN, 'IMAGE@partition N' or IMAGE@OFFSET
+    ///
+    /// The volume becomes as large as the partition, or as the volume that begins at the byte OFFSET, and
+    /// nothing around it is touched. A partition that holds something else than FAT is refused without
+    /// --force.
+    #[arg(
+        long,
+        value_name = "IMAGE@WHERE",
+        value_hint = ValueHint::FilePath,
+        value_parser = values::into(),
+        conflicts_with_all = [
+            "out", "size", "partition_table", "if_changed", "preallocate", "depfile", "bmap", "digest"
+        ],
+        help_heading = "Output"
+    )]
+    pub(crate) into: Option<IntoArg>,
 
     /// Directory whose contents go in, a file with a place for it, or an mtree manifest
     ///
@@ -281,7 +300,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     pub(crate) verify: bool,
 
-    /// Overwrite a block device; an image file that exists is replaced without it
+    /// Overwrite a block device, or what is no FAT volume (--into); image files are replaced without it
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
 

@@ -26,7 +26,8 @@ use crate::event::ProblemKind;
 use crate::report::{Report, json};
 use crate::sink::{Output, OutputError, WriteError};
 use crate::verify::VerifyError;
-use crate::{Delivery, Error, Request};
+use crate::within::{Fact, NoPlace};
+use crate::{Delivery, Error, Request, printable};
 use args::Args;
 use exit::ExitCode;
 use progress::Progress;
@@ -122,7 +123,8 @@ struct Prepared {
 }
 
 fn prepare(args: &Args) -> Result<Prepared> {
-    let delivery = outputs::delivery(args)?;
+    let place = outputs::place(args)?;
+    let delivery = outputs::delivery(args, place.as_ref())?;
     let image = delivery.as_ref().map(|delivery| &delivery.image);
     let to_terminal = image.is_some_and(|image| image.path().is_none())
         && !args.dry_run
@@ -130,7 +132,7 @@ fn prepare(args: &Args) -> Result<Prepared> {
     if to_terminal {
         anyhow::bail!("standard output is a terminal; send the image to a file or a pipe");
     }
-    let request = request::request(args, image)?;
+    let request = request::request(args, outputs::ground(image, place.as_ref()))?;
     let stream = image.is_some_and(Output::is_stream);
     let signals = if stream { Signals::unhandled() } else { Signals::noted() };
     let signals = signals.context("cannot prepare for signals")?;
@@ -140,7 +142,11 @@ fn prepare(args: &Args) -> Result<Prepared> {
 /// What the system refused ends with another status than what was mistyped.
 fn exit_code_of(error: &anyhow::Error) -> ExitCode {
     let of_system = error.chain().any(|cause| {
-        cause.is::<io::Error>() || cause.is::<request::Unreadable>() || cause.is::<OutputError>()
+        let unreadable = |no: &NoPlace| matches!(no.fact, Fact::Unreadable(_));
+        cause.is::<io::Error>()
+            || cause.is::<request::Unreadable>()
+            || cause.is::<OutputError>()
+            || cause.downcast_ref().is_some_and(unreadable)
     });
     if of_system { ExitCode::System } else { ExitCode::Usage }
 }
@@ -158,6 +164,8 @@ fn failures_of(error: &anyhow::Error, code: ExitCode) -> Vec<json::Failure> {
     }
     let (kind, path) = if let Some(error) = error.downcast_ref::<OutputError>() {
         (error.problem_kind(), Some(error.output_name()))
+    } else if let Some(NoPlace { path, .. }) = error.downcast_ref() {
+        (ProblemKind::OutputUnsuitable, Some(printable::path(path)))
     } else if let Some(error) = error.downcast_ref::<request::Unreadable>() {
         (ProblemKind::Unreadable, Some(error.name.clone()))
     } else if code == ExitCode::System {

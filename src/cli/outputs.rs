@@ -8,18 +8,46 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use super::args::{Args, DigestKind, PastCache};
+use super::request::Ground;
+use super::values::IntoArg;
 use crate::delivery::Delivery;
 use crate::jobs::Jobs;
 use crate::printable;
 use crate::report::depfile::Depfile;
 use crate::sink::{Device, Direct, Output, OutputError};
 use crate::verify::Depth;
+use crate::within::{self, Address, Place};
 
 /// Words that are no name of an image without `./`, so that they can become subcommands.
 pub(super) const RESERVED_WORDS: [&str; 4] = ["verify", "inspect", "extract", "add"];
 
-/// What is to be made; `None` for a dry run without a name.
-pub(super) fn delivery(args: &Args) -> Result<Option<Delivery>> {
+/// The place in an image that is there, if one was named. A plan for it asks for no more than that it is
+/// one.
+pub(super) fn place(args: &Args) -> Result<Option<Place>> {
+    let Some(IntoArg { image, address }) = &args.into else { return Ok(None) };
+    let force = args.force || args.dry_run;
+    Ok(Some(within::find(image, *address, args.sector_size, force)?))
+}
+
+/// What a place that does not grow says of the image that goes there.
+pub(super) fn ground(image: Option<&Output>, place: Option<&Place>) -> Option<Ground> {
+    let of_place = |place: &Place| Ground {
+        what: "disk",
+        bytes: place.bytes.end - place.bytes.start,
+        sector_bytes: place.sector_bytes,
+        start_bytes: Some(place.bytes.start),
+    };
+    let of_device = |device: &Device| Ground {
+        what: "device",
+        bytes: device.bytes(),
+        sector_bytes: device.sector_bytes(),
+        start_bytes: device.partition_at_byte(),
+    };
+    place.map(of_place).or_else(|| image.and_then(Output::device).map(of_device))
+}
+
+/// What is to be made in `place`, or where OUT says; `None` for a dry run without a name.
+pub(super) fn delivery(args: &Args, place: Option<&Place>) -> Result<Option<Delivery>> {
     if args.dry_run {
         let tells_of_image = [
             (args.map.is_some(), "--map"),
@@ -32,8 +60,10 @@ pub(super) fn delivery(args: &Args) -> Result<Option<Delivery>> {
             bail!("{flag} goes with an image that is written; leave out --dry-run");
         }
     }
-    let Some(path) = &args.out else { return Ok(None) };
-    let image = image(args, path)?;
+    let Some(path) = args.out.as_ref().or(args.into.as_ref().map(|into| &into.image)) else {
+        return Ok(None);
+    };
+    let image = image(args, path, place)?;
     let mut taken = vec![("the image", path.clone())];
     taken.extend(inputs(args).map(|(flag, path)| (flag, path.to_path_buf())));
     let mut wanted = |flag, path: &Option<PathBuf>| {
@@ -56,8 +86,10 @@ pub(super) fn delivery(args: &Args) -> Result<Option<Delivery>> {
     }))
 }
 
-fn image(args: &Args, path: &Path) -> Result<Output> {
-    if let Some(word) = RESERVED_WORDS.iter().find(|word| path.as_os_str() == **word) {
+fn image(args: &Args, path: &Path, place: Option<&Place>) -> Result<Output> {
+    if place.is_none()
+        && let Some(word) = RESERVED_WORDS.iter().find(|word| path.as_os_str() == **word)
+    {
         bail!("{word} is kept for a subcommand; write ./{word} for an image of that name");
     }
     for (flag, input) in inputs(args) {
@@ -66,8 +98,18 @@ fn image(args: &Args, path: &Path) -> Result<Output> {
             bail!("{flag} {name}: is the output as well; name another file for the image");
         }
     }
-    let mut output =
-        if path.as_os_str() == "-" { Output::standard_output() } else { Output::at(path)? };
+    let mut output = match place {
+        Some(place) => {
+            let name = match args.into.as_ref().map(|into| into.address) {
+                Some(Address::Partition(number)) => format!(", partition {number}"),
+                _ => format!(" from byte {} on", place.bytes.start),
+            };
+            let name = format!("{}{name}", printable::path(path));
+            Output::part(path.to_path_buf(), place.bytes.clone(), name)
+        }
+        None if path.as_os_str() == "-" => Output::standard_output(),
+        None => Output::at(path)?,
+    };
     let stream = output.is_stream();
     if args.json && is_standard_output(&output) && !args.dry_run {
         bail!("--json and the image cannot both go to standard output; name a file for the image");

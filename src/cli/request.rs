@@ -23,7 +23,6 @@ use crate::plan::request::{
     TableWish, Times,
 };
 use crate::printable;
-use crate::sink::{Device, Output};
 use crate::source::{LinkPolicy, Place, Sources};
 
 /// The environment's latest time.
@@ -41,14 +40,26 @@ pub(super) struct Unreadable {
     pub(super) error: std::io::Error,
 }
 
-/// The request; of its output, what the place that it goes to says of size and sectors.
-pub(super) fn request(args: &Args, image: Option<&Output>) -> Result<Request> {
-    let device = image.and_then(Output::device);
+/// What a place that does not grow says of the image that goes there: a device, or a part of an image.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ground {
+    /// What has those sectors.
+    pub(super) what: &'static str,
+    /// How large it is.
+    pub(super) bytes: u64,
+    /// Bytes of its sectors.
+    pub(super) sector_bytes: u32,
+    /// Byte of the disk at which it begins, where it is a part of one.
+    pub(super) start_bytes: Option<u64>,
+}
+
+/// The request, but for its output; of that only what the `ground` says on which the image comes to lie.
+pub(super) fn request(args: &Args, ground: Option<Ground>) -> Result<Request> {
     let zone = zone(&args.timezone)?;
     Ok(Request {
         sources: sources(args)?,
-        size: match (args.size, device) {
-            (None, Some(device)) => ImageSize::Place(device.bytes()),
+        size: match (args.size, ground) {
+            (None, Some(ground)) => ImageSize::Place(ground.bytes),
             (None | Some(SizeArg::Auto), _) => ImageSize::Auto,
             (Some(SizeArg::Bytes(bytes)), _) => ImageSize::Bytes(bytes),
         },
@@ -57,8 +68,8 @@ pub(super) fn request(args: &Args, image: Option<&Output>) -> Result<Request> {
             Some(FreeArg::Bytes(bytes)) => Free::Bytes(bytes),
             Some(FreeArg::Percent(percent)) => Free::Percent(percent),
         },
-        format: Format { sector_bytes: sector_bytes(args, device)?, ..format(args)? },
-        disk: disk(args, device)?,
+        format: Format { sector_bytes: sector_bytes(args, ground)?, ..format(args)? },
+        disk: disk(args, ground)?,
         names: Names {
             always_long: args.long_names == Long::Always,
             windows_safe: args.windows_safe,
@@ -86,6 +97,7 @@ fn sources(args: &Args) -> Result<Sources> {
     let places = args.from.iter().map(|text| place(text)).collect::<Result<_>>()?;
     let mut leave_out: Vec<PathBuf> =
         [&args.out, &args.map, &args.bmap, &args.depfile].into_iter().flatten().cloned().collect();
+    leave_out.extend(args.into.iter().map(|into| into.image.clone()));
     if args.out.as_deref() == Some(Path::new("-")) {
         // Standard output may be a file in the source.
         leave_out.push(PathBuf::from("/proc/self/fd/1"));
@@ -143,18 +155,17 @@ fn place(text: &OsStr) -> Result<Place> {
 }
 
 /// The sectors of a device are those of its volume: Windows takes no other, and Linux no smaller ones.
-fn sector_bytes(args: &Args, device: Option<&Device>) -> Result<u16> {
-    let Some(device) = device else {
+fn sector_bytes(args: &Args, ground: Option<Ground>) -> Result<u16> {
+    let Some(Ground { what, sector_bytes: own, .. }) = ground else {
         return Ok(args.sector_size.unwrap_or(Format::default().sector_bytes));
     };
-    let own = device.sector_bytes();
     match (args.sector_size, u16::try_from(own)) {
         (None, Ok(own @ (512 | 1024 | 2048 | 4096))) => Ok(own),
         (Some(asked), Ok(own)) if asked == own => Ok(own),
         (Some(asked), _) => bail!(
-            "--sector-size {asked}: the device has sectors of {own} bytes, and readers want those; leave it out"
+            "--sector-size {asked}: the {what} has sectors of {own} bytes, and readers want those; leave it out"
         ),
-        (None, _) => bail!("the device has sectors of {own} bytes, which no FAT volume can have"),
+        (None, _) => bail!("the {what} has sectors of {own} bytes, which no FAT volume can have"),
     }
 }
 
@@ -185,9 +196,9 @@ fn format(args: &Args) -> Result<Format> {
     })
 }
 
-fn disk(args: &Args, device: Option<&Device>) -> Result<DiskWish> {
+fn disk(args: &Args, ground: Option<Ground>) -> Result<DiskWish> {
     let Some(kind) = args.partition_table else {
-        let start_bytes = device.and_then(Device::partition_at_byte);
+        let start_bytes = ground.and_then(|ground| ground.start_bytes);
         return Ok(
             start_bytes.map_or(DiskWish::None, |start_bytes| DiskWish::Within { start_bytes })
         );
