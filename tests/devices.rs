@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use mkfatimg::event::{Observer, Stage};
 use mkfatimg::sink::Output;
-use mkfatimg::verify::Depth;
+use mkfatimg::verify::{Depth, VerifyError};
 use mkfatimg::{Delivery, Error};
 use rustix::fs::OFlags;
 use serde_json::Value;
@@ -446,6 +446,33 @@ fn a_build_that_fails_leaves_no_volume() {
     assert_sound(&bench.device.file, &bench.expect());
 }
 
+/// Changes a byte of the device when the image is to be compared with its source.
+struct Corruptor<'a>(&'a File);
+
+impl Observer for Corruptor<'_> {
+    fn stage(&self, stage: Stage) {
+        if matches!(stage, Stage::Verify { .. }) {
+            // Where the contents of files lie.
+            self.0.write_all_at(&[0xFF; 4096], MIB).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_device_that_does_not_hold_what_was_written_holds_no_volume_then() {
+    let Some(bench) = Bench::new(DEVICE_BYTES, &[]) else { return };
+    let mut output = Output::at(&bench.device.path).unwrap();
+    output.force = true;
+    let device = File::options().write(true).open(&bench.device.path).unwrap();
+    let delivery = Delivery::of(output, Depth::Contents);
+    let request = request(&bench.place.path("tree"));
+    let error = mkfatimg::build(&request, &delivery, &Corruptor(&device)).unwrap_err();
+    let Error::Emptied { cause, .. } = &error else { panic!("{error}") };
+    assert!(matches!(**cause, Error::Verify(VerifyError::Differs(_))), "{error}");
+    assert!(zero(&bench.bytes()[..4096]));
+    assert_eq!(probed(&bench.device), Some("nothing".to_owned()));
+}
+
 #[test]
 fn a_device_that_takes_no_more_is_an_error_of_the_system() {
     // The device is larger than what there is to keep its bytes in.
@@ -498,38 +525,66 @@ fn a_signal_says_what_became_of_the_device() {
     eprintln!("{times_told} signals met the writing");
 }
 
-#[test]
-fn killed_at_any_moment_it_holds_a_sound_volume_or_none() {
-    let Some(bench) = Bench::new(DEVICE_BYTES, &[]) else { return };
-    let Some(fsck) = Tool::find("fsck.fat") else { return };
+/// Kills so many builds, each at another moment, and looks after each.
+fn kill_builds(bench: &Bench, flags: &[&str], mut look: impl FnMut(u64)) {
     let began = Instant::now();
-    bench.build(&[]);
+    bench.build(flags);
     let longest = u64::try_from(began.elapsed().as_micros()).unwrap() * 3 / 2;
     let rounds = std::env::var("MKFATIMG_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(30);
-    let (mut sound, mut none) = (0, 0);
     // A fixed sequence that has no period within the rounds.
     let mut state = 12_345_u64;
     for round in 0..rounds {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let microseconds = (state >> 33) % longest;
         let label = format!("ROUND{}", round % 10);
-        let words = ["--from", "tree", "--force", "--label", &label, bench.device.name()];
+        let words = ["--from", "tree", "--force", "--label", &label];
+        let words = [&words, flags, &[bench.device.name()]].concat();
         let mut child = bench.place.command(&words).spawn().unwrap();
-        std::thread::sleep(Duration::from_micros(microseconds));
+        std::thread::sleep(Duration::from_micros((state >> 33) % longest));
         child.kill().unwrap();
         child.wait().unwrap();
-        match probed(&bench.device).unwrap_or_default().as_str() {
-            "vfat" => {
-                sound += 1;
-                let ran = fsck.run(["-n", bench.device.name()]);
-                assert_eq!(ran.status, Some(0), "round {round}: {}", ran.stdout);
-                assert_sound(&bench.device.file, &bench.expect());
-            }
-            "nothing" => none += 1,
-            other => panic!("round {round}: {other}"),
-        }
+        look(round);
     }
+}
+
+#[test]
+fn killed_at_any_moment_it_holds_a_sound_volume_or_none() {
+    let Some(bench) = Bench::new(DEVICE_BYTES, &[]) else { return };
+    let Some(fsck) = Tool::find("fsck.fat") else { return };
+    let (mut sound, mut none) = (0, 0);
+    kill_builds(&bench, &[], |round| match probed(&bench.device).unwrap_or_default().as_str() {
+        "vfat" => {
+            sound += 1;
+            let ran = fsck.run(["-n", bench.device.name()]);
+            assert_eq!(ran.status, Some(0), "round {round}: {}", ran.stdout);
+            assert_sound(&bench.device.file, &bench.expect());
+        }
+        "nothing" => none += 1,
+        other => panic!("round {round}: {other}"),
+    });
     eprintln!("{sound} times a sound volume, {none} times none");
-    assert_eq!(sound + none, rounds);
+}
+
+#[test]
+fn killed_at_any_moment_the_place_of_its_partition_holds_a_sound_volume_or_none() {
+    let Some(bench) = Bench::new(DEVICE_BYTES, &[]) else { return };
+    let (mut tables, mut sound, mut none) = (0, 0, 0);
+    kill_builds(&bench, &["--partition-table", "mbr"], |round| {
+        let bytes = bench.bytes();
+        // The kernel may know the place of the partition still, whatever the table says now.
+        let volume = &bytes[MIB as usize..];
+        if zero(&volume[..4096]) {
+            none += 1;
+        } else {
+            sound += 1;
+            let part = bench.place.path("part");
+            fs::write(&part, volume).unwrap();
+            assert_sound(&part, &bench.expect());
+        }
+        if !zero(&bytes[..4096]) {
+            tables += 1;
+            assert!(!zero(&volume[..4096]), "round {round}: a table without its volume");
+        }
+    });
+    eprintln!("{sound} times a sound volume, {tables} of them with a table, {none} times none");
 }

@@ -32,23 +32,6 @@ pub(crate) struct Args {
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath, required_unless_present_any = ["dry_run", "into"])]
     pub(crate) out: Option<PathBuf>,
 
-    /// Replace the FAT volume in a disk image that is there: IMAGE@pN, 'IMAGE@partition N' or IMAGE@OFFSET
-    ///
-    /// The volume becomes as large as the partition, or as the volume that begins at the byte OFFSET, and
-    /// nothing around it is touched. A partition that holds something else than FAT is refused without
-    /// --force.
-    #[arg(
-        long,
-        value_name = "IMAGE@WHERE",
-        value_hint = ValueHint::FilePath,
-        value_parser = values::into(),
-        conflicts_with_all = [
-            "out", "size", "partition_table", "if_changed", "preallocate", "depfile", "bmap", "digest"
-        ],
-        help_heading = "Output"
-    )]
-    pub(crate) into: Option<IntoArg>,
-
     /// Directory whose contents go in, a file with a place for it, or an mtree manifest
     ///
     /// Repeat it to lay one source over another. SRC:/DEST puts the contents of SRC into the
@@ -125,8 +108,9 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Attributes")]
     pub(crate) keep_readonly: bool,
 
-    /// Size of the image to the byte; auto is as small as the default clusters allow [default: auto, of a
-    /// device all of it]
+    /// Size of the image to the byte; auto is as small as the default clusters allow [default: auto]
+    ///
+    /// A block device is filled by default.
     #[arg(
         long,
         value_name = "SIZE",
@@ -163,7 +147,9 @@ pub(crate) struct Args {
     )]
     pub(crate) cluster_size: Option<u32>,
 
-    /// Bytes of a sector: 512, 1024, 2048 or 4096 [default: 512, of a device its own]
+    /// Bytes of a sector: 512, 1024, 2048 or 4096 [default: 512]
+    ///
+    /// Of a device and of a disk that is there they are known.
     #[arg(
         long,
         value_name = "SIZE",
@@ -269,6 +255,24 @@ pub(crate) struct Args {
     /// One time for everything: @SECONDS, 2024-02-29, 2024-02-29T12:00:00, 2024-02-29T12:00:00Z
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Times")]
     pub(crate) mtime: Option<String>,
+
+    /// Replace the volume in a disk image that is there, in partition N or at a byte
+    ///
+    /// WHERE is pN or 'partition N', as in disk.img@p2, or the byte at which a FAT volume begins, as in
+    /// disk.img@1M. The new volume is as large as the partition, or as the volume that is there, and
+    /// nothing around it is touched. A partition that holds something else than FAT is refused without
+    /// --force.
+    #[arg(
+        long,
+        value_name = "IMAGE@WHERE",
+        value_hint = ValueHint::FilePath,
+        value_parser = values::into(),
+        conflicts_with_all = [
+            "out", "size", "partition_table", "if_changed", "preallocate", "depfile", "bmap", "digest"
+        ],
+        help_heading = "Output"
+    )]
+    pub(crate) into: Option<IntoArg>,
 
     /// Leave an image that would come out with the same bytes as it is, its time too
     #[arg(long, help_heading = "Output")]

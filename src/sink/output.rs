@@ -362,7 +362,7 @@ impl Output {
     pub fn check_room(&self, image_bytes: u64) -> Result<(), OutputError> {
         let bytes = match &self.place {
             Place::Device(device) => device.bytes(),
-            Place::Part { bytes, .. } => bytes.end - bytes.start,
+            Place::Part { bytes, .. } => bytes.end.saturating_sub(bytes.start),
             _ => return Ok(()),
         };
         if image_bytes <= bytes {
