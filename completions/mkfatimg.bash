@@ -49,7 +49,7 @@ _mkfatimg() {
             COMPREPLY=($(compgen -W 'auto always never' -- "$cur"))
             return
             ;;
-        --from | --exclude-from | --boot-code | --mbr-code | --depfile | --map | --bmap)
+        --from | --exclude-from | --boot-code | --mbr-code | --into | --depfile | --map | --bmap)
             compopt -o bashdefault -o default
             return
             ;;
@@ -58,7 +58,7 @@ _mkfatimg() {
             ;;
     esac
     if [[ $cur == -* ]]; then
-        COMPREPLY=($(compgen -W '--from --overlay --exclude --exclude-from --symlinks --dangling --special --invalid-names --clash --long-names --windows-safe --attr --keep-readonly --size --free --fat-type --cluster-size --sector-size --fats --root-entries --reserved-sectors --align --label --volume-id --oem-name --media --heads --sectors-per-track --hidden-sectors --boot-code --partition-table --partition-start --partition-type --partition-label --disk-id --mbr-code --timezone --mtime --if-changed --sync --preallocate --jobs --direct --verify --force --dry-run --depfile --map --bmap --digest --json --progress -q --quiet -v --verbose -h --help -V --version' -- "$cur"))
+        COMPREPLY=($(compgen -W '--from --overlay --exclude --exclude-from --symlinks --dangling --special --invalid-names --clash --long-names --windows-safe --attr --keep-readonly --size --free --fat-type --cluster-size --sector-size --fats --root-entries --reserved-sectors --align --label --volume-id --oem-name --media --heads --sectors-per-track --hidden-sectors --boot-code --partition-table --partition-start --partition-type --partition-label --disk-id --mbr-code --timezone --mtime --into --if-changed --sync --preallocate --jobs --direct --verify --force --dry-run --depfile --map --bmap --digest --json --progress -q --quiet -v --verbose -h --help -V --version' -- "$cur"))
     else
         compopt -o bashdefault -o default
     fi

@@ -18,13 +18,13 @@ rename\t'Store the later one as name~2.ext'"
 complete -c mkfatimg -l long-names -d 'When a name that fits 8.3 gets a long name beside it' -r -f -a "auto\t'Only when it mixes capital and small letters'
 always\t'Whenever it has small letters, for firmware that shows short names in capitals'"
 complete -c mkfatimg -l attr -d 'Set (+) or remove (-) attributes of what matches: read-only, hidden, system, archive' -r -f
-complete -c mkfatimg -l size -d 'Size of the image to the byte; auto is as small as the default clusters allow' -r -f
+complete -c mkfatimg -l size -d 'Size of the image to the byte; auto is as small as the default clusters allow [default: auto]' -r -f
 complete -c mkfatimg -l free -d 'Room that stays free: bytes, or a percentage such as 10%' -r -f
 complete -c mkfatimg -l fat-type -d 'FAT type; by default the one that suits the size' -r -f -a "12\t''
 16\t''
 32\t''"
 complete -c mkfatimg -l cluster-size -d 'Bytes of a cluster, 512 to 64K; by default 4K or more wherever legal' -r -f
-complete -c mkfatimg -l sector-size -d 'Bytes of a sector: 512, 1024, 2048 or 4096' -r -f
+complete -c mkfatimg -l sector-size -d 'Bytes of a sector: 512, 1024, 2048 or 4096 [default: 512]' -r -f
 complete -c mkfatimg -l fats -d 'Copies of the FAT, 1 or 2 [default: 2]' -r -f
 complete -c mkfatimg -l root-entries -d 'Entries of the root directory of FAT12 and FAT16; by default 512, or what the source needs' -r -f
 complete -c mkfatimg -l reserved-sectors -d 'Sectors before the first FAT, exactly; by default 1, on FAT32 32, and what alignment needs' -r -f
@@ -46,6 +46,7 @@ complete -c mkfatimg -l disk-id -d 'Name of the disk: eight hexadecimal digits f
 complete -c mkfatimg -l mbr-code -d 'Code that a BIOS starts, up to 440 bytes and the rest of the sector' -r -F
 complete -c mkfatimg -l timezone -d 'Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00' -r -f
 complete -c mkfatimg -l mtime -d 'One time for everything: @SECONDS, 2024-02-29, 2024-02-29T12:00:00, 2024-02-29T12:00:00Z' -r -f
+complete -c mkfatimg -l into -d 'Replace the volume in a disk image that is there, in partition N or at a byte' -r -F
 complete -c mkfatimg -l jobs -d 'Threads that scan, read and write at once, 1 to 256; by default one for each processor, up to 4' -r -f
 complete -c mkfatimg -l direct -d 'When to write past the page cache: at the disk\'s pace, with little of the processor\'s time' -r -f -a "auto\t'When more is written than the system keeps in memory before it turns to the disk'
 always\t'Wherever the file system lets us'
@@ -64,7 +65,7 @@ complete -c mkfatimg -l if-changed -d 'Leave an image that would come out with t
 complete -c mkfatimg -l sync -d 'End only when the image is on the disk'
 complete -c mkfatimg -l preallocate -d 'Reserve room for the whole image first instead of leaving holes'
 complete -c mkfatimg -l verify -d 'Read the finished image back with an independent reader and compare it with the source'
-complete -c mkfatimg -l force -d 'Does nothing: an image file that exists is always replaced'
+complete -c mkfatimg -l force -d 'Overwrite a block device, or what is no FAT volume (--into); image files are replaced without it'
 complete -c mkfatimg -l dry-run -d 'Show the layout of the image and write nothing'
 complete -c mkfatimg -l json -d 'Report as one JSON document on standard output'
 complete -c mkfatimg -s q -l quiet -d 'No summary and no notices, only errors'

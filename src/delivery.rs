@@ -1,6 +1,7 @@
 //! What is made of a plan: the image, and files that tell of it. All of it is written before the
 //! first name appears, and the image's own name is the last. Knows no format.
 
+use std::fs::File;
 use std::time::Instant;
 
 use crate::error::Error;
@@ -11,7 +12,8 @@ use crate::report::depfile::Depfile;
 use crate::report::{Report, Verified, block_map, map};
 use crate::sink::companion::Companion;
 use crate::sink::{self, Output, OutputError, Wanted, WriteError};
-use crate::verify::{self, Depth, VerifyError};
+use crate::verify::part::Part;
+use crate::verify::{self, Depth, FreeSpace, VerifyError};
 
 /// What is wanted, and where.
 #[derive(Debug, Clone)]
@@ -68,19 +70,50 @@ impl Delivery {
         let began = Instant::now();
         let verified = match written.file() {
             Some(file) => {
-                verify::run(&plan, file, self.depth, watch)?;
+                let looked_at = match written.in_place_at() {
+                    None => verify::run(&plan, file, self.depth, FreeSpace::Zero, watch),
+                    Some(at) => self.look_at_part(&plan, file, at, watch),
+                };
+                looked_at.map_err(|error| self.emptied(error.into()))?;
                 Some(Verified { depth: self.depth, elapsed: began.elapsed() })
             }
             None => None,
         };
         let report = Report::written(plan, self.image.name(), written.writing().clone(), verified);
-        self.tell(&report, &companions).map_err(WriteError::from)?;
+        let told = self.tell(&report, &companions).map_err(WriteError::from);
+        told.map_err(|error| self.emptied(error.into()))?;
         if watch.must_stop() {
-            return Err(VerifyError::Stopped.into());
+            return Err(self.emptied(VerifyError::Stopped.into()));
         }
-        companions.publish().map_err(WriteError::from)?;
+        let published = companions.publish().map_err(WriteError::from);
+        published.map_err(|error| self.emptied(error.into()))?;
         written.publish(self.depfile.is_some())?;
         Ok(report)
+    }
+
+    /// Looks at an image that begins at byte `at` of a device, or of a file that holds more.
+    fn look_at_part(
+        &self,
+        plan: &Plan,
+        file: &File,
+        at: u64,
+        watch: &dyn Observer,
+    ) -> Result<(), VerifyError> {
+        // Those of a device are as they were, or the device has zeroed them: to read them all would take
+        // longer than all the rest.
+        let is_device = self.image.device().is_some();
+        let free = if is_device { FreeSpace::Unread } else { FreeSpace::Zero };
+        let part = Part::new(file, at, plan.image_bytes())?;
+        verify::run(plan, &part, self.depth, free, watch)
+    }
+
+    /// The error of a build that went wrong when the image was written.
+    fn emptied(&self, error: Error) -> Error {
+        if self.image.is_in_place() {
+            Error::Emptied { output: self.image.name(), cause: Box::new(error) }
+        } else {
+            error
+        }
     }
 
     fn companions(&self) -> Result<Companions, OutputError> {

@@ -181,7 +181,7 @@ named! {
         // The system.
         /// The output's folder is not there.
         OutputFolderMissing = "output-folder-missing",
-        /// The output is no place for an image: a directory, a terminal, a block device, a socket.
+        /// The output is no place for an image: a directory, a terminal, a socket, a part of a disk that is not for FAT.
         OutputUnsuitable = "output-unsuitable",
         /// The system refuses to write the output, for a reason that is no kind of its own.
         OutputRefused = "output-refused",

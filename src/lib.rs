@@ -49,6 +49,7 @@ pub mod sink;
 pub mod source;
 pub mod units;
 pub mod verify;
+pub mod within;
 
 pub use delivery::Delivery;
 pub use error::Error;

@@ -15,7 +15,7 @@ use mkfatimg::plan::Plan;
 use mkfatimg::plan::request::{Format, ImageSize, LabelWish, Request, Times};
 use mkfatimg::sink::Output;
 use mkfatimg::source::{Place, Sources};
-use mkfatimg::verify::{self, Depth, VerifyError};
+use mkfatimg::verify::{self, Depth, FreeSpace, VerifyError};
 use support::damage::{self, Damage};
 use support::{Expect, TREE_SECONDS, TempDir, TreeBuilder, invariants, scratch};
 
@@ -115,7 +115,7 @@ fn write_changes(path: &Path, bytes: &[u8], sound: &Path, sound_bytes: &[u8]) {
 
 /// Whether the verification that guards a build finds anything wrong.
 fn sees(plan: &Plan, image: &Path, depth: Depth) -> bool {
-    match verify::run(plan, &File::open(image).unwrap(), depth, &()) {
+    match verify::run(plan, &File::open(image).unwrap(), depth, FreeSpace::Zero, &()) {
         Ok(()) => false,
         Err(VerifyError::Differs(_)) => true,
         Err(other) => panic!("{other}"),

@@ -391,7 +391,7 @@ fn what_is_no_place_for_an_image_is_refused_with_a_word_on_what_it_is() {
 }
 
 #[test]
-fn a_block_device_is_not_written_to() {
+fn a_block_device_without_a_driver_is_an_error_of_the_system() {
     let scene = Scene::new();
     // A number that no driver has.
     let made = mknodat(
@@ -408,7 +408,7 @@ fn a_block_device_is_not_written_to() {
     scene.fails(
         &mut scene.command(&["--from", "src", "disk"]),
         1,
-        "disk: is a block device; write a file and copy it there",
+        "disk: cannot be written: no such device or address",
     );
 }
 

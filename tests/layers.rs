@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A module, the modules of this crate that it may use, and the crates.
-const TABLE: [(&str, &[&str], &[&str]); 17] = [
+const TABLE: [(&str, &[&str], &[&str]); 18] = [
     ("units", &[], &[]),
     ("printable", &[], &[]),
     ("event", &["printable"], &[]),
@@ -23,7 +23,7 @@ const TABLE: [(&str, &[&str], &[&str]); 17] = [
     ("image", &["plan", "fat", "disk", "source"], &[]),
     (
         "sink",
-        &["image", "source", "event", "jobs", "printable"],
+        &["image", "source", "event", "jobs", "printable", "units"],
         &["reflink_copy", "rustix", "sha2", "tempfile", "thiserror"],
     ),
     (
@@ -36,6 +36,7 @@ const TABLE: [(&str, &[&str], &[&str]); 17] = [
         &["plan", "disk", "image", "sink", "source", "event", "printable", "verify"],
         &["serde", "serde_json", "sha2", "humansize"],
     ),
+    ("within", &["disk", "fat", "printable"], &["rustix", "thiserror"]),
     ("delivery", &["error", "event", "image", "plan", "report", "sink", "verify"], &[]),
     ("error", &["plan", "sink", "source", "verify"], &["thiserror"]),
     (
@@ -54,6 +55,7 @@ const TABLE: [(&str, &[&str], &[&str]); 17] = [
             "sink",
             "source",
             "verify",
+            "within",
         ],
         &["clap", "anyhow", "indicatif", "jiff", "rustix", "signal_hook", "thiserror"],
     ),

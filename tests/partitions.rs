@@ -12,7 +12,7 @@ use gpt::disk::LogicalBlockSize;
 use mkfatimg::disk::{Disk, Guid, Scheme, Table, found};
 use mkfatimg::plan::request::{DiskWish, ImageSize, TableWish};
 use mkfatimg::sink::Output;
-use mkfatimg::verify::{self, Depth, VerifyError};
+use mkfatimg::verify::{self, Depth, FreeSpace, VerifyError};
 use mkfatimg::{Delivery, Plan};
 use serde_json::Value;
 use support::{
@@ -306,7 +306,7 @@ fn no_byte_of_a_table_changes_unseen() {
     for scheme in [Scheme::Mbr, Scheme::Gpt] {
         let plan = made(&source, &image, TableWish::of(scheme));
         let file = fs::File::options().read(true).write(true).open(&image).unwrap();
-        let findings = || match verify::run(&plan, &file, Depth::Structure, &()) {
+        let findings = || match verify::run(&plan, &file, Depth::Structure, FreeSpace::Zero, &()) {
             Ok(()) => Vec::new(),
             Err(VerifyError::Differs(findings)) => {
                 findings.kept().iter().map(ToString::to_string).collect()

@@ -17,7 +17,7 @@ use mkfatimg::Delivery;
 use mkfatimg::event::{NoticeKind, ProblemKind};
 use mkfatimg::report::json::{self, Failure, Run};
 use mkfatimg::sink::Output;
-use mkfatimg::verify::{self, Depth, VerifyError};
+use mkfatimg::verify::{self, Depth, FreeSpace, VerifyError};
 use serde_json::{Value, json};
 use support::schema::{judge, judged};
 use support::{Ran, TreeBuilder, Workplace, make_fifo, request, set_time, sha256};
@@ -507,7 +507,9 @@ fn wrong(at: impl Fn(&mkfatimg::Plan) -> u64, bytes: &[u8], depth: Depth) -> Val
     let plan = mkfatimg::plan(&request, &()).unwrap();
     let file = File::options().read(true).write(true).open(&image).unwrap();
     file.write_all_at(bytes, at(&plan)).unwrap();
-    let Err(VerifyError::Differs(findings)) = verify::run(&plan, &file, depth, &()) else {
+    let Err(VerifyError::Differs(findings)) =
+        verify::run(&plan, &file, depth, FreeSpace::Zero, &())
+    else {
         panic!("the damage was not found");
     };
     let run = Run { sources: vec!["src".to_owned()], exit_status: 5 };

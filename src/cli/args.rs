@@ -10,7 +10,9 @@ use crate::fat::kind::FatKind;
 use crate::plan::request::TypeWish;
 
 use super::help;
-use super::values::{self, AttrArg, DiskIdArg, FreeArg, LabelArg, OemName, SizeArg, VolumeIdArg};
+use super::values::{
+    self, AttrArg, DiskIdArg, FreeArg, IntoArg, LabelArg, OemName, SizeArg, VolumeIdArg,
+};
 
 /// Builds a FAT disk image from a directory.
 ///
@@ -26,8 +28,8 @@ use super::values::{self, AttrArg, DiskIdArg, FreeArg, LabelArg, OemName, SizeAr
     after_long_help = help::LONG
 )]
 pub(crate) struct Args {
-    /// Image file to make; - for standard output
-    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath, required_unless_present = "dry_run")]
+    /// Image file to make, or block device to overwrite; - for standard output
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath, required_unless_present_any = ["dry_run", "into"])]
     pub(crate) out: Option<PathBuf>,
 
     /// Directory whose contents go in, a file with a place for it, or an mtree manifest
@@ -106,16 +108,17 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Attributes")]
     pub(crate) keep_readonly: bool,
 
-    /// Size of the image to the byte; auto is as small as the default clusters allow
+    /// Size of the image to the byte; auto is as small as the default clusters allow [default: auto]
+    ///
+    /// A block device is filled by default.
     #[arg(
         long,
         value_name = "SIZE",
-        default_value = "auto",
         value_parser = values::image_size,
         allow_negative_numbers = true,
         help_heading = "Size"
     )]
-    pub(crate) size: SizeArg,
+    pub(crate) size: Option<SizeArg>,
 
     /// Room that stays free: bytes, or a percentage such as 10%
     ///
@@ -144,16 +147,17 @@ pub(crate) struct Args {
     )]
     pub(crate) cluster_size: Option<u32>,
 
-    /// Bytes of a sector: 512, 1024, 2048 or 4096
+    /// Bytes of a sector: 512, 1024, 2048 or 4096 [default: 512]
+    ///
+    /// Of a device and of a disk that is there they are known.
     #[arg(
         long,
         value_name = "SIZE",
-        default_value = "512",
         value_parser = values::sector_size,
         allow_negative_numbers = true,
         help_heading = "Format"
     )]
-    pub(crate) sector_size: u16,
+    pub(crate) sector_size: Option<u16>,
 
     /// Copies of the FAT, 1 or 2 [default: 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2), help_heading = "Format")]
@@ -252,6 +256,24 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Times")]
     pub(crate) mtime: Option<String>,
 
+    /// Replace the volume in a disk image that is there, in partition N or at a byte
+    ///
+    /// WHERE is pN or 'partition N', as in disk.img@p2, or the byte at which a FAT volume begins, as in
+    /// disk.img@1M. The new volume is as large as the partition, or as the volume that is there, and
+    /// nothing around it is touched. A partition that holds something else than FAT is refused without
+    /// --force.
+    #[arg(
+        long,
+        value_name = "IMAGE@WHERE",
+        value_hint = ValueHint::FilePath,
+        value_parser = values::into(),
+        conflicts_with_all = [
+            "out", "size", "partition_table", "if_changed", "preallocate", "depfile", "bmap", "digest"
+        ],
+        help_heading = "Output"
+    )]
+    pub(crate) into: Option<IntoArg>,
+
     /// Leave an image that would come out with the same bytes as it is, its time too
     #[arg(long, help_heading = "Output")]
     pub(crate) if_changed: bool,
@@ -282,7 +304,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     pub(crate) verify: bool,
 
-    /// Does nothing: an image file that exists is always replaced
+    /// Overwrite a block device, or what is no FAT volume (--into); image files are replaced without it
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
 

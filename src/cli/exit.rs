@@ -5,7 +5,7 @@ use std::process;
 
 use crate::Error;
 use crate::plan::Blame;
-use crate::sink::WriteError;
+use crate::sink::{OutputError, WriteError};
 use crate::source::content::ContentErrorKind;
 use crate::verify::VerifyError;
 
@@ -39,9 +39,14 @@ impl ExitCode {
                 ContentErrorKind::Unreadable(error) if is_of_process(error) => Self::System,
                 _ => Self::Source,
             },
-            Error::Write(WriteError::Output(_) | WriteError::Memory | WriteError::Stopped) => {
-                Self::System
-            }
+            Error::Write(WriteError::Output(OutputError::TooSmall { .. })) => Self::Format,
+            Error::Emptied { cause, .. } => Self::of(cause),
+            Error::Write(
+                WriteError::Emptied { .. }
+                | WriteError::Output(_)
+                | WriteError::Memory
+                | WriteError::Stopped,
+            ) => Self::System,
             Error::Verify(VerifyError::Differs(_)) => Self::Verification,
             Error::Verify(VerifyError::TooLarge) => Self::Format,
             Error::Verify(VerifyError::Read(_) | VerifyError::Stopped) => Self::System,

@@ -26,7 +26,8 @@ use crate::event::ProblemKind;
 use crate::report::{Report, json};
 use crate::sink::{Output, OutputError, WriteError};
 use crate::verify::VerifyError;
-use crate::{Delivery, Error, Request};
+use crate::within::{Fact, NoPlace};
+use crate::{Delivery, Error, Request, printable};
 use args::Args;
 use exit::ExitCode;
 use progress::Progress;
@@ -122,7 +123,8 @@ struct Prepared {
 }
 
 fn prepare(args: &Args) -> Result<Prepared> {
-    let delivery = outputs::delivery(args)?;
+    let place = outputs::place(args)?;
+    let delivery = outputs::delivery(args, place.as_ref())?;
     let image = delivery.as_ref().map(|delivery| &delivery.image);
     let to_terminal = image.is_some_and(|image| image.path().is_none())
         && !args.dry_run
@@ -130,7 +132,7 @@ fn prepare(args: &Args) -> Result<Prepared> {
     if to_terminal {
         anyhow::bail!("standard output is a terminal; send the image to a file or a pipe");
     }
-    let request = request::request(args)?;
+    let request = request::request(args, outputs::ground(image, place.as_ref()))?;
     let stream = image.is_some_and(Output::is_stream);
     let signals = if stream { Signals::unhandled() } else { Signals::noted() };
     let signals = signals.context("cannot prepare for signals")?;
@@ -140,7 +142,11 @@ fn prepare(args: &Args) -> Result<Prepared> {
 /// What the system refused ends with another status than what was mistyped.
 fn exit_code_of(error: &anyhow::Error) -> ExitCode {
     let of_system = error.chain().any(|cause| {
-        cause.is::<io::Error>() || cause.is::<request::Unreadable>() || cause.is::<OutputError>()
+        let unreadable = |no: &NoPlace| matches!(no.fact, Fact::Unreadable(_));
+        cause.is::<io::Error>()
+            || cause.is::<request::Unreadable>()
+            || cause.is::<OutputError>()
+            || cause.downcast_ref().is_some_and(unreadable)
     });
     if of_system { ExitCode::System } else { ExitCode::Usage }
 }
@@ -158,6 +164,8 @@ fn failures_of(error: &anyhow::Error, code: ExitCode) -> Vec<json::Failure> {
     }
     let (kind, path) = if let Some(error) = error.downcast_ref::<OutputError>() {
         (error.problem_kind(), Some(error.output_name()))
+    } else if let Some(NoPlace { path, .. }) = error.downcast_ref() {
+        (ProblemKind::OutputUnsuitable, Some(printable::path(path)))
     } else if let Some(error) = error.downcast_ref::<request::Unreadable>() {
         (ProblemKind::Unreadable, Some(error.name.clone()))
     } else if code == ExitCode::System {
@@ -179,13 +187,10 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
             tell::success(args, &report, stdout)
         }
         Err(error) => {
-            let stopped = matches!(
-                error,
-                Error::Write(WriteError::Stopped) | Error::Verify(VerifyError::Stopped)
-            );
-            if let (true, Some(signal)) = (stopped, prepared.signals.received()) {
-                let text = "interrupted; no image was written";
-                tell::complain(text);
+            if let (Some(left), Some(signal)) = (left_by_stop(&error), prepared.signals.received())
+            {
+                let text = format!("interrupted; {left}");
+                tell::complain(&text);
                 if args.json {
                     let run = json::Run {
                         // As a shell tells it of a command that a signal ended.
@@ -193,7 +198,6 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
                         ..tell::run_of(args, ExitCode::System)
                     };
                     let (kind, blame) = (ProblemKind::Stopped, ExitCode::System.blame());
-                    let text = text.to_owned();
                     let failure = json::Failure { kind, blame, path: None, line: None, text };
                     tell::print(json::failure(&run, vec![failure]));
                 }
@@ -205,9 +209,26 @@ fn build(args: &Args, prepared: &Prepared) -> ExitCode {
     }
 }
 
+/// What there is after a wish to stop was followed; `None` of any other error.
+fn left_by_stop(error: &Error) -> Option<String> {
+    match error {
+        Error::Write(WriteError::Stopped) | Error::Verify(VerifyError::Stopped) => {
+            Some("no image was written".to_owned())
+        }
+        Error::Emptied { output, cause } => {
+            left_by_stop(cause).map(|_| format!("{output} holds no volume now"))
+        }
+        _ => None,
+    }
+}
+
 fn carry_out(args: &Args, prepared: &Prepared, progress: &Progress<'_>) -> Result<Report, Error> {
     let plan = crate::plan(&prepared.request, progress)?;
     progress.clear();
+    if let Some(delivery) = &prepared.delivery {
+        let room = delivery.image.check_room(plan.image_bytes());
+        room.map_err(WriteError::from)?;
+    }
     let delivery = prepared.delivery.as_ref().filter(|_| !args.dry_run);
     let of_delivery = delivery.map(|delivery| delivery.notices(&plan)).unwrap_or_default();
     tell::notices(args, &[&plan.notices[..], &of_delivery].concat());

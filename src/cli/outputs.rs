@@ -8,18 +8,46 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use super::args::{Args, DigestKind, PastCache};
+use super::request::Ground;
+use super::values::IntoArg;
 use crate::delivery::Delivery;
 use crate::jobs::Jobs;
 use crate::printable;
 use crate::report::depfile::Depfile;
-use crate::sink::{Direct, Output};
+use crate::sink::{Device, Direct, Output, OutputError};
 use crate::verify::Depth;
+use crate::within::{self, Address, Place};
 
 /// Words that are no name of an image without `./`, so that they can become subcommands.
 pub(super) const RESERVED_WORDS: [&str; 4] = ["verify", "inspect", "extract", "add"];
 
-/// What is to be made; `None` for a dry run without a name.
-pub(super) fn delivery(args: &Args) -> Result<Option<Delivery>> {
+/// The place in an image that is there, if one was named. A plan for it asks for no more than that it is
+/// one.
+pub(super) fn place(args: &Args) -> Result<Option<Place>> {
+    let Some(IntoArg { image, address }) = &args.into else { return Ok(None) };
+    let force = args.force || args.dry_run;
+    Ok(Some(within::find(image, *address, args.sector_size, force)?))
+}
+
+/// What a place that does not grow says of the image that goes there.
+pub(super) fn ground(image: Option<&Output>, place: Option<&Place>) -> Option<Ground> {
+    let of_place = |place: &Place| Ground {
+        what: "disk",
+        bytes: place.bytes.end - place.bytes.start,
+        sector_bytes: place.sector_bytes,
+        start_bytes: Some(place.bytes.start),
+    };
+    let of_device = |device: &Device| Ground {
+        what: "device",
+        bytes: device.bytes(),
+        sector_bytes: device.sector_bytes(),
+        start_bytes: device.partition_at_byte(),
+    };
+    place.map(of_place).or_else(|| image.and_then(Output::device).map(of_device))
+}
+
+/// What is to be made in `place`, or where OUT says; `None` for a dry run without a name.
+pub(super) fn delivery(args: &Args, place: Option<&Place>) -> Result<Option<Delivery>> {
     if args.dry_run {
         let tells_of_image = [
             (args.map.is_some(), "--map"),
@@ -32,8 +60,10 @@ pub(super) fn delivery(args: &Args) -> Result<Option<Delivery>> {
             bail!("{flag} goes with an image that is written; leave out --dry-run");
         }
     }
-    let Some(path) = &args.out else { return Ok(None) };
-    let image = image(args, path)?;
+    let Some(path) = args.out.as_ref().or(args.into.as_ref().map(|into| &into.image)) else {
+        return Ok(None);
+    };
+    let image = image(args, path, place)?;
     let mut taken = vec![("the image", path.clone())];
     taken.extend(inputs(args).map(|(flag, path)| (flag, path.to_path_buf())));
     let mut wanted = |flag, path: &Option<PathBuf>| {
@@ -56,8 +86,10 @@ pub(super) fn delivery(args: &Args) -> Result<Option<Delivery>> {
     }))
 }
 
-fn image(args: &Args, path: &Path) -> Result<Output> {
-    if let Some(word) = RESERVED_WORDS.iter().find(|word| path.as_os_str() == **word) {
+fn image(args: &Args, path: &Path, place: Option<&Place>) -> Result<Output> {
+    if place.is_none()
+        && let Some(word) = RESERVED_WORDS.iter().find(|word| path.as_os_str() == **word)
+    {
         bail!("{word} is kept for a subcommand; write ./{word} for an image of that name");
     }
     for (flag, input) in inputs(args) {
@@ -66,8 +98,18 @@ fn image(args: &Args, path: &Path) -> Result<Output> {
             bail!("{flag} {name}: is the output as well; name another file for the image");
         }
     }
-    let mut output =
-        if path.as_os_str() == "-" { Output::standard_output() } else { Output::at(path)? };
+    let mut output = match place {
+        Some(place) => {
+            let name = match args.into.as_ref().map(|into| into.address) {
+                Some(Address::Partition(number)) => format!(", partition {number}"),
+                _ => format!(" from byte {} on", place.bytes.start),
+            };
+            let name = format!("{}{name}", printable::path(path));
+            Output::part(path.to_path_buf(), place.bytes.clone(), name)
+        }
+        None if path.as_os_str() == "-" => Output::standard_output(),
+        None => Output::at(path)?,
+    };
     let stream = output.is_stream();
     if args.json && is_standard_output(&output) && !args.dry_run {
         bail!("--json and the image cannot both go to standard output; name a file for the image");
@@ -83,6 +125,10 @@ fn image(args: &Args, path: &Path) -> Result<Output> {
     if let Some((_, flag)) = for_files.iter().find(|(given, _)| *given && stream) {
         bail!("{flag} is for image files; {} is a stream", output.name());
     }
+    output.force = args.force;
+    if let Some(device) = output.device().filter(|_| !args.dry_run) {
+        for_device(args, device, &output)?;
+    }
     output.sync = args.sync;
     output.preallocate = args.preallocate;
     output.jobs = args.jobs.map(Jobs::new);
@@ -93,6 +139,34 @@ fn image(args: &Args, path: &Path) -> Result<Output> {
     };
     output.if_changed = args.if_changed;
     Ok(output)
+}
+
+/// Refuses what makes no sense with a block device, and a device that cannot be written, before the
+/// source is read.
+fn for_device(args: &Args, device: &Device, output: &Output) -> Result<()> {
+    let gone = "the old image is gone before the new one can be compared with it";
+    let free = "free clusters of a device may hold anything";
+    let not_for_devices = [
+        (args.if_changed, "--if-changed", gone),
+        (args.preallocate, "--preallocate", "a device has all the room that it will ever have"),
+        (args.depfile.is_some(), "--depfile", "the time of a device tells make nothing"),
+        (args.digest.is_some(), "--digest", free),
+        (args.bmap.is_some(), "--bmap", free),
+    ];
+    if let Some((_, flag, why)) = not_for_devices.iter().find(|(given, ..)| *given) {
+        bail!("{flag} is for image files; {} is a block device: {why}", output.name());
+    }
+    if args.partition_table.is_some() && device.partition_at_byte().is_some() {
+        let name = output.name();
+        bail!(
+            "--partition-table is for whole disks; {name} is a partition, and nobody looks for a table in it"
+        );
+    }
+    match output.check() {
+        // Whoever typed the command can help it.
+        Err(error @ OutputError::NeedsForce { .. }) => bail!("{error}"),
+        checked => Ok(checked?),
+    }
 }
 
 /// Where a file that tells of the image goes: to none of those that are `taken`.
@@ -112,6 +186,9 @@ fn companion(
         }
     }
     let output = Output::at(path)?;
+    if output.device().is_some() {
+        bail!("{flag} {name}: is a block device; name a file");
+    }
     let image_there = args.out.as_deref() == Some(Path::new("-"));
     if is_standard_output(&output) && (args.json || image_there) {
         let what = if image_there { "the image" } else { "--json" };

@@ -40,22 +40,36 @@ pub(super) struct Unreadable {
     pub(super) error: std::io::Error,
 }
 
-/// The request, but for its output.
-pub(super) fn request(args: &Args) -> Result<Request> {
+/// What a place that does not grow says of the image that goes there: a device, or a part of an image.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ground {
+    /// What has those sectors.
+    pub(super) what: &'static str,
+    /// How large it is.
+    pub(super) bytes: u64,
+    /// Bytes of its sectors.
+    pub(super) sector_bytes: u32,
+    /// Byte of the disk at which it begins, where it is a part of one.
+    pub(super) start_bytes: Option<u64>,
+}
+
+/// The request, but for its output; of that only what the `ground` says on which the image comes to lie.
+pub(super) fn request(args: &Args, ground: Option<Ground>) -> Result<Request> {
     let zone = zone(&args.timezone)?;
     Ok(Request {
         sources: sources(args)?,
-        size: match args.size {
-            SizeArg::Auto => ImageSize::Auto,
-            SizeArg::Bytes(bytes) => ImageSize::Bytes(bytes),
+        size: match (args.size, ground) {
+            (None, Some(ground)) => ImageSize::Place(ground.bytes),
+            (None | Some(SizeArg::Auto), _) => ImageSize::Auto,
+            (Some(SizeArg::Bytes(bytes)), _) => ImageSize::Bytes(bytes),
         },
         free: match args.free {
             None => Free::default(),
             Some(FreeArg::Bytes(bytes)) => Free::Bytes(bytes),
             Some(FreeArg::Percent(percent)) => Free::Percent(percent),
         },
-        format: format(args)?,
-        disk: disk(args)?,
+        format: Format { sector_bytes: sector_bytes(args, ground)?, ..format(args)? },
+        disk: disk(args, ground)?,
         names: Names {
             always_long: args.long_names == Long::Always,
             windows_safe: args.windows_safe,
@@ -83,6 +97,7 @@ fn sources(args: &Args) -> Result<Sources> {
     let places = args.from.iter().map(|text| place(text)).collect::<Result<_>>()?;
     let mut leave_out: Vec<PathBuf> =
         [&args.out, &args.map, &args.bmap, &args.depfile].into_iter().flatten().cloned().collect();
+    leave_out.extend(args.into.iter().map(|into| into.image.clone()));
     if args.out.as_deref() == Some(Path::new("-")) {
         // Standard output may be a file in the source.
         leave_out.push(PathBuf::from("/proc/self/fd/1"));
@@ -139,12 +154,27 @@ fn place(text: &OsStr) -> Result<Place> {
     Ok(Place { path, destination: names })
 }
 
+/// The sectors of a device are those of its volume: Windows takes no other, and Linux no smaller ones.
+fn sector_bytes(args: &Args, ground: Option<Ground>) -> Result<u16> {
+    let Some(Ground { what, sector_bytes: own, .. }) = ground else {
+        return Ok(args.sector_size.unwrap_or(Format::default().sector_bytes));
+    };
+    match (args.sector_size, u16::try_from(own)) {
+        (None, Ok(own @ (512 | 1024 | 2048 | 4096))) => Ok(own),
+        (Some(asked), Ok(own)) if asked == own => Ok(own),
+        (Some(asked), _) => bail!(
+            "--sector-size {asked}: the {what} has sectors of {own} bytes, and readers want those; leave it out"
+        ),
+        (None, _) => bail!("the {what} has sectors of {own} bytes, which no FAT volume can have"),
+    }
+}
+
 fn format(args: &Args) -> Result<Format> {
     let usual = Format::default();
     Ok(Format {
         kind: args.fat_type,
         cluster_bytes: args.cluster_size,
-        sector_bytes: args.sector_size,
+        sector_bytes: usual.sector_bytes,
         fat_count: args.fats,
         root_entries: args.root_entries,
         reserved_sectors: args.reserved_sectors,
@@ -166,8 +196,13 @@ fn format(args: &Args) -> Result<Format> {
     })
 }
 
-fn disk(args: &Args) -> Result<DiskWish> {
-    let Some(kind) = args.partition_table else { return Ok(DiskWish::None) };
+fn disk(args: &Args, ground: Option<Ground>) -> Result<DiskWish> {
+    let Some(kind) = args.partition_table else {
+        let start_bytes = ground.and_then(|ground| ground.start_bytes);
+        return Ok(
+            start_bytes.map_or(DiskWish::None, |start_bytes| DiskWish::Within { start_bytes })
+        );
+    };
     let scheme = match kind {
         TableKind::Mbr => Scheme::Mbr,
         TableKind::Gpt => Scheme::Gpt,

@@ -112,6 +112,20 @@ pub(super) fn error(args: &Args, error: &Error) {
                 print(json::refusal(&run_of(args, ExitCode::of(error)), problems));
             }
         }
+        Error::Emptied { output, cause } => match &**cause {
+            differs @ Error::Verify(VerifyError::Differs(_)) => {
+                self::error(args, differs);
+                complain(&format!("{output} holds no volume now"));
+            }
+            cause => {
+                let (kind, path) = match cause {
+                    Error::Write(cause) => (cause.problem_kind(), cause.path()),
+                    Error::Verify(cause) => (cause.problem_kind(), cause.path()),
+                    _ => (ProblemKind::System, None),
+                };
+                failed_build(args, error, kind, path);
+            }
+        },
         Error::Verify(VerifyError::Differs(findings)) => {
             for finding in findings.kept() {
                 complain(&format!("image check: {finding}"));

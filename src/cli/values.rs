@@ -1,8 +1,11 @@
 //! Values of flags: what each takes, and what to say of anything else. Knows no flag's meaning.
 
+use std::ffi::OsStr;
 use std::num::NonZeroUsize;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 
 use super::size;
 use crate::disk::Guid;
@@ -12,6 +15,7 @@ use crate::fat::attr::Attributes;
 use crate::fat::kind::FatKind;
 use crate::fat::label::Label;
 use crate::plan::request::{AttributeChange, TypeWish};
+use crate::within::Address;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SizeArg {
@@ -53,6 +57,34 @@ pub(crate) struct AttrArg {
     pub(crate) typed: String,
     pub(crate) pattern: String,
     pub(crate) change: AttributeChange,
+}
+
+/// An image and a place in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct IntoArg {
+    pub(crate) image: PathBuf,
+    pub(crate) address: Address,
+}
+
+/// `IMAGE@p2`, `IMAGE@partition 2` or `IMAGE@1M`.
+pub(super) fn into() -> impl TypedValueParser<Value = IntoArg> {
+    OsStringValueParser::new().try_map(|text| place_in_image(&text))
+}
+
+fn place_in_image(text: &OsStr) -> Result<IntoArg, String> {
+    let bytes = text.as_bytes();
+    let wanted = "name an image and a place in it: IMAGE@p1, 'IMAGE@partition 1' or IMAGE@1M";
+    let at = bytes.iter().rposition(|byte| *byte == b'@').filter(|at| *at > 0).ok_or(wanted)?;
+    let place = std::str::from_utf8(&bytes[at + 1..]).map_err(|_| wanted)?.to_ascii_lowercase();
+    let number = place.strip_prefix("partition").or_else(|| place.strip_prefix('p'));
+    let address = match number {
+        Some(number) => match number.trim_start().parse() {
+            Ok(number @ 1..) => Address::Partition(number),
+            _ => return Err("partitions are counted from 1".to_owned()),
+        },
+        None => Address::Byte(size::parse(&place).map_err(|reason| format!("{reason}; {wanted}"))?),
+    };
+    Ok(IntoArg { image: PathBuf::from(OsStr::from_bytes(&bytes[..at])), address })
 }
 
 /// More threads than this only take memory.

@@ -21,6 +21,13 @@ pub const FAT32_LBA: u8 = 0x0C;
 /// FAT12 and FAT16, addressed by sector numbers.
 pub const FAT16_LBA: u8 = 0x0E;
 
+/// A partition that holds others, in the three ways in which it is said.
+pub const EXTENDED_CHS: u8 = 0x05;
+/// See [`EXTENDED_CHS`].
+pub const EXTENDED_LBA: u8 = 0x0F;
+/// See [`EXTENDED_CHS`].
+pub const EXTENDED_LINUX: u8 = 0x85;
+
 /// The geometry by which everybody counts where none is real.
 const HEADS: u64 = 255;
 const SECTORS_PER_TRACK: u64 = 63;

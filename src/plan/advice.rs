@@ -57,7 +57,11 @@ impl Search<'_> {
             Some(least)
                 if least > bytes && asked.kind.is_none() && asked.cluster_bytes.is_none() =>
             {
-                Misfit::NoVolumeSoSmall { bytes, asked, least }
+                if self.placed {
+                    Misfit::PlaceTooSmall { bytes, asked, least }
+                } else {
+                    Misfit::NoVolumeSoSmall { bytes, asked, least }
+                }
             }
             _ => Misfit::IllegalCount {
                 asked,
@@ -138,16 +142,25 @@ impl Search<'_> {
         let or_more = |sectors: u64| as_typed(bytes(sectors).next_multiple_of(1 << 10));
         let or_less = |sectors: u64| as_typed(bytes(sectors) >> 10 << 10);
         if let Some(most) = ranges.iter().map(|range| range.1).filter(|most| *most < total).max() {
-            advice.push(format!("use --size {} or less", or_less(most)));
+            advice.push(self.size_advice(&format!("{} or less", or_less(most))));
         }
         if let Some(least) = ranges.iter().map(|range| range.0).filter(|least| *least > total).min()
         {
-            advice.push(format!("use --size {} or more", or_more(least)));
+            advice.push(self.size_advice(&format!("{} or more", or_more(least))));
         }
         if self.format.kind.is_some() {
             advice.push("leave out --fat-type for the type that suits the size".to_owned());
         }
         if advice.is_empty() { "ask for less".to_owned() } else { advice.join(", or ") }
+    }
+
+    /// That another size would do.
+    fn size_advice(&self, size: &str) -> String {
+        if self.placed {
+            format!("take a device or a partition of {size}")
+        } else {
+            format!("use --size {size}")
+        }
     }
 
     /// Why the tree does not fit into a legal volume.
@@ -162,7 +175,7 @@ impl Search<'_> {
         }
         let size_bytes = self.size_that_would_do();
         if let Some(bytes) = size_bytes {
-            advice.push(format!("use --size {}", as_typed(bytes)));
+            advice.push(self.size_advice(&as_typed(bytes)));
         }
         if let Some(smaller) = self.cluster_that_would_do(geometry.shape().total_sectors) {
             advice.push(format!("use --cluster-size {smaller}"));

@@ -60,6 +60,29 @@ pub enum Misfit {
         /// The sector.
         sector_bytes: u64,
     },
+    /// A place with more sectors than 32 bits count.
+    #[error(
+        "{} are too many for one FAT volume; with sectors of {sector_bytes} bytes it has at most {most} bytes",
+        as_typed(*bytes)
+    )]
+    PlaceOverLimit {
+        /// Bytes of the place.
+        bytes: u64,
+        /// The largest size.
+        most: u64,
+        /// The sector.
+        sector_bytes: u64,
+    },
+    /// The place is smaller than any volume as asked for.
+    #[error("{} are too few for a {asked} volume, which has at least {}", as_typed(*bytes), as_typed(*least))]
+    PlaceTooSmall {
+        /// Bytes of the place.
+        bytes: u64,
+        /// What was asked.
+        asked: Asked,
+        /// The least size.
+        least: u64,
+    },
     /// The partition begins inside a sector.
     #[error(
         "a partition that starts at byte {start_bytes} starts within a sector of {sector_bytes} bytes; use a multiple of {sector_bytes}"
@@ -228,7 +251,7 @@ impl Misfit {
     pub fn problem_kind(&self) -> ProblemKind {
         match self {
             Self::SizeNotWholeSectors { .. } => ProblemKind::SizeNotWholeSectors,
-            Self::SizeOverLimit { .. } => ProblemKind::SizeOverLimit,
+            Self::SizeOverLimit { .. } | Self::PlaceOverLimit { .. } => ProblemKind::SizeOverLimit,
             Self::RootEntriesOnFat32
             | Self::RootEntriesNotWholeSectors { .. }
             | Self::AlignNotWholeSectors { .. }
@@ -241,7 +264,9 @@ impl Misfit {
             | Self::NotOfTable { .. }
             | Self::Misaligned { .. } => ProblemKind::OptionsDisagree,
             Self::RootTooSmall { .. } => ProblemKind::RootTooSmall,
-            Self::NoVolumeSoSmall { .. } => ProblemKind::SizeUnderLimit,
+            Self::NoVolumeSoSmall { .. } | Self::PlaceTooSmall { .. } => {
+                ProblemKind::SizeUnderLimit
+            }
             Self::IllegalCount { .. } => ProblemKind::NoSuchVolume,
             Self::TooSmall { .. } => ProblemKind::TooSmall,
             Self::NoSize { .. } => ProblemKind::NoSize,
@@ -257,10 +282,11 @@ impl Misfit {
                 needed_bytes: Some(whole_sectors(bytes, sector_bytes)),
                 ..none
             },
-            Self::SizeOverLimit { bytes, most, .. } => {
+            Self::SizeOverLimit { bytes, most, .. } | Self::PlaceOverLimit { bytes, most, .. } => {
                 Figures { bytes: Some(bytes), limit_bytes: Some(most), ..none }
             }
-            Self::NoVolumeSoSmall { bytes, least, .. } => {
+            Self::NoVolumeSoSmall { bytes, least, .. }
+            | Self::PlaceTooSmall { bytes, least, .. } => {
                 Figures { bytes: Some(bytes), needed_bytes: Some(least), ..none }
             }
             Self::IllegalCount { bytes, .. } => Figures { bytes: Some(bytes), ..none },

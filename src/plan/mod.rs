@@ -52,7 +52,7 @@ use crate::fat::time::DosTime;
 use crate::source::{NodeId, Tree};
 use count::Count;
 use names::Naming;
-use request::{DiskWish, Times};
+use request::{DiskWish, ImageSize, Times};
 use size::{Chosen, Search};
 use surroundings::Surroundings;
 
@@ -135,6 +135,7 @@ impl Plan {
             free: request.free,
             around: *around.as_ref().unwrap_or(&Surroundings::default()),
             complete: problems.is_empty(),
+            placed: matches!(request.size, ImageSize::Place(_)),
         };
         let chosen = match around.and_then(|_| search.run(request.size)) {
             Ok(chosen) => chosen,

@@ -44,6 +44,8 @@ pub(super) struct Search<'a> {
     pub(super) around: Surroundings,
     /// Whether the demand is of the whole tree, nothing refused.
     pub(super) complete: bool,
+    /// Whether the size is that of the place that the image goes to, which cannot be asked for.
+    pub(super) placed: bool,
 }
 
 /// Why one type with one cluster size is not possible.
@@ -87,7 +89,11 @@ impl Search<'_> {
         let image_sectors = bytes / sector_bytes;
         let total = u32::try_from(self.around.volume_sectors(image_sectors)).map_err(|_| {
             let most = self.image_bytes(u32::MAX.into());
-            Misfit::SizeOverLimit { bytes, most, sector_bytes }
+            if self.placed {
+                Misfit::PlaceOverLimit { bytes, most, sector_bytes }
+            } else {
+                Misfit::SizeOverLimit { bytes, most, sector_bytes }
+            }
         })?;
         if !bytes.is_multiple_of(sector_bytes) {
             return Err(Misfit::SizeNotWholeSectors { bytes, sector_bytes });

@@ -13,7 +13,7 @@ use crate::disk::{Disk, Guid, Scheme, Table, mbr};
 use crate::event::{Notice, NoticeKind};
 use crate::plan::Plan;
 use crate::printable;
-use crate::sink::{Cache, Cloning, Reason, Room, Strategy, Writing};
+use crate::sink::{Cache, Cloning, Reason, Room, Strategy, Target, Writing};
 use crate::verify::Depth;
 
 /// What FAT has no place for; told on request, since nobody can do anything about it.
@@ -55,6 +55,13 @@ pub fn summary(report: &Report) -> String {
         }
         if outcome.hole_bytes > 0 {
             let _ = write!(text, "; {} zero", format_size(outcome.hole_bytes, BINARY));
+        }
+        if outcome.left_bytes > 0 {
+            let _ = write!(
+                text,
+                "; {} of free clusters left as they were",
+                format_size(outcome.left_bytes, BINARY)
+            );
         }
         if written.verified.is_some_and(|verified| verified.depth == Depth::Contents) {
             text.push_str("; read back and equal to the source");
@@ -119,6 +126,15 @@ pub fn strategy(strategy: &Strategy) -> String {
         Room::Written => "room for what was to be written reserved first, which is faster here\n",
         Room::Whole => "room for the whole image reserved first, as asked (--preallocate)\n",
     });
+    text.push_str(match strategy.target {
+        Target::File | Target::Stream => "",
+        Target::Device => {
+            "written in place, the device's first block as the last, and synced once at the end\n"
+        }
+        Target::Part => {
+            "written in place, the first block as the last; nothing around it was touched\n"
+        }
+    });
     let size = |room_bytes| format_size(room_bytes, BINARY);
     let _ = match strategy.cache {
         Cache::Unused | Cache::Stream => Ok(()),
@@ -127,6 +143,13 @@ pub fn strategy(strategy: &Strategy) -> String {
         }
         Cache::Past(Reason::Asked) => {
             writeln!(text, "written past the page cache, as asked (--direct)")
+        }
+        Cache::Through(Reason::Device) => writeln!(text, "written through the page cache"),
+        Cache::Past(Reason::Device) => {
+            writeln!(
+                text,
+                "written past the page cache, so that the device sets the pace (--direct)"
+            )
         }
         Cache::Refused => {
             writeln!(text, "written through the page cache: writes past it were refused")

@@ -9,7 +9,7 @@ use crate::disk::{Disk, Table};
 use crate::event::ProblemKind;
 use crate::plan::{Figures, Problem, Problems, Remedy};
 use crate::printable;
-use crate::sink::{Cache, Cloning, Reason, Room, Strategy, Writing};
+use crate::sink::{Cache, Cloning, Reason, Room, Strategy, Target, Writing};
 use crate::source::MetAt;
 use crate::verify::{Finding, Findings};
 
@@ -155,6 +155,9 @@ struct WrittenFacts {
     hole_bytes: u64,
     /// Shared with the source instead of copied.
     cloned_bytes: u64,
+    /// Of free clusters that were left as the device held them.
+    left_bytes: u64,
+    target: &'static str,
     /// Threads that read and wrote, which may be fewer than were asked for.
     jobs: usize,
     jobs_asked: Option<usize>,
@@ -298,7 +301,7 @@ fn render(document: &Document<'_>) -> String {
 
 fn written_facts(written: &WrittenTo) -> WrittenFacts {
     let Writing { outcome, strategy, unchanged, digests, elapsed } = &written.writing;
-    let Strategy { jobs, jobs_asked, room, cloning, cache } = *strategy;
+    let Strategy { jobs, jobs_asked, room, cloning, cache, target } = *strategy;
     let (page_cache, reason) = match cache {
         Cache::Unused => ("unused", None),
         Cache::Stream => ("stream", None),
@@ -310,11 +313,19 @@ fn written_facts(written: &WrittenTo) -> WrittenFacts {
         None => (None, None),
         Some(Reason::Asked) => (Some("asked"), None),
         Some(Reason::Room { room_bytes }) => (Some("room"), Some(room_bytes)),
+        Some(Reason::Device) => (Some("device"), None),
     };
     WrittenFacts {
         bytes: outcome.written_bytes,
         hole_bytes: outcome.hole_bytes,
         cloned_bytes: outcome.cloned_bytes,
+        left_bytes: outcome.left_bytes,
+        target: match target {
+            Target::File => "file",
+            Target::Stream => "stream",
+            Target::Device => "device",
+            Target::Part => "part",
+        },
         jobs: jobs.count(),
         jobs_asked: jobs_asked.map(|jobs| jobs.count()),
         cloning: match cloning {

@@ -78,11 +78,7 @@ impl<'a> Buffer<'a> {
         self.flush()?;
         let len = len - to_boundary;
         let blocks = len - len % BLOCK_BYTES as u64;
-        if self.destination.zeros(self.at, blocks)? {
-            self.outcome.written_bytes += blocks;
-        } else {
-            self.outcome.hole_bytes += blocks;
-        }
+        self.outcome = self.outcome.plus(&self.destination.zeros(self.at, blocks)?);
         self.at += blocks;
         self.watch.advance(blocks);
         self.put_zeros(len - blocks)
@@ -158,9 +154,9 @@ mod tests {
             Ok(())
         }
 
-        fn zeros(&self, at: u64, len: u64) -> Result<bool, WriteError> {
+        fn zeros(&self, at: u64, len: u64) -> Result<Outcome, WriteError> {
             self.0.lock().unwrap().push((at, Err(len)));
-            Ok(false)
+            Ok(Outcome::hole(len))
         }
     }
 

@@ -22,6 +22,10 @@ impl Companion {
     /// # Errors
     /// When the system refuses.
     pub fn open(output: &Output) -> Result<Self, OutputError> {
+        if let Some(path) = output.path().filter(|_| output.is_in_place()) {
+            let path = path.to_path_buf();
+            return Err(OutputError::Unsupported { path, what: "block device" });
+        }
         let path = output.path().filter(|_| !output.is_stream());
         let file = path.map(Unnamed::beside).transpose();
         Ok(Self { output: output.clone(), file: file.map_err(|error| output.error(error))? })

@@ -6,7 +6,7 @@ use std::ops::Range;
 use sha2::{Digest, Sha256};
 
 use super::turnstile::Turnstile;
-use super::{Destination, WriteError, zeros};
+use super::{Destination, Outcome, WriteError, zeros};
 
 /// A SHA-256.
 pub type Sum = [u8; 32];
@@ -85,8 +85,8 @@ impl Destination for Digesting<'_> {
         })
     }
 
-    fn zeros(&self, at: u64, len: u64) -> Result<bool, WriteError> {
-        let written = self.inner.zeros(at, len)?;
+    fn zeros(&self, at: u64, len: u64) -> Result<Outcome, WriteError> {
+        let outcome = self.inner.zeros(at, len)?;
         self.hashers.pass(at, len, |hashers| {
             let mut at = at;
             for piece in zeros::pieces(len) {
@@ -95,7 +95,7 @@ impl Destination for Digesting<'_> {
             }
             Ok(())
         })?;
-        Ok(written)
+        Ok(outcome)
     }
 
     fn break_off(&self, at: u64) {
@@ -136,8 +136,8 @@ mod tests {
             Ok(())
         }
 
-        fn zeros(&self, _: u64, _: u64) -> Result<bool, WriteError> {
-            Ok(false)
+        fn zeros(&self, _: u64, len: u64) -> Result<Outcome, WriteError> {
+            Ok(Outcome::hole(len))
         }
     }
 
@@ -165,7 +165,7 @@ mod tests {
         let stretch = 1..200_000;
         let digesting = Digesting::new(&Nowhere, true, vec![stretch.clone()]);
         digesting.write(0, b"ab").unwrap();
-        assert!(!digesting.zeros(2, 199_998).unwrap());
+        assert_eq!(digesting.zeros(2, 199_998).unwrap(), Outcome::hole(199_998));
         let digests = digesting.finish();
         let mut image = vec![0; 200_000];
         image[..2].copy_from_slice(b"ab");

@@ -13,7 +13,7 @@ use super::direct::DirectFile;
 use super::output::{Output, OutputError, directory_of};
 use super::strategy::Room;
 use super::unnamed::Unnamed;
-use super::{Destination, WriteError, reserve};
+use super::{Destination, Outcome, WriteError, reserve};
 
 /// The owner's right to read and to write.
 const OWNER_MAY_WORK: u32 = 0o600;
@@ -143,7 +143,7 @@ impl Destination for NewFile {
     }
 
     /// The file was made of zeros.
-    fn zeros(&self, _: u64, _: u64) -> Result<bool, WriteError> {
-        Ok(false)
+    fn zeros(&self, _: u64, len: u64) -> Result<Outcome, WriteError> {
+        Ok(Outcome::hole(len))
     }
 }

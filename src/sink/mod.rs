@@ -10,6 +10,7 @@
 //! | `workers` | who does it, and the first error in the order of the image |
 //! | `buffer` | small pieces become large writes |
 //! | `file`, `unnamed` | a regular file; that it has no name until it is complete |
+//! | `in_place`, [`device`], [`usage`] | what is overwritten where it lies; block devices, and who uses them |
 //! | `stream` | standard output, pipes, character devices |
 //! | `standing` | an image that is there already and may be the same |
 //! | `digest`, `turnstile` | digests on the way; workers in the order of the image |
@@ -19,9 +20,11 @@
 mod buffer;
 mod clone;
 pub mod companion;
+pub mod device;
 pub mod digest;
 mod direct;
 mod file;
+mod in_place;
 mod order;
 pub mod output;
 mod reserve;
@@ -31,6 +34,7 @@ pub mod strategy;
 mod stream;
 mod turnstile;
 mod unnamed;
+pub mod usage;
 mod workers;
 mod zeros;
 
@@ -39,15 +43,17 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+pub use device::Device;
 pub use digest::{Digests, Wanted};
 pub use output::{Direct, Output, OutputError};
-pub use strategy::{Cache, Cloning, Reason, Room, Strategy};
+pub use strategy::{Cache, Cloning, Reason, Room, Strategy, Target};
 
 use crate::event::{Observer, ProblemKind};
 use crate::image::Image;
 use crate::printable;
 use crate::source::content::ContentError;
 use file::NewFile;
+use in_place::InPlace;
 
 /// What went wrong after the plan.
 #[derive(Debug, Error)]
@@ -64,6 +70,14 @@ pub enum WriteError {
     /// The watcher asked to stop.
     #[error("stopped; no image was written")]
     Stopped,
+    /// What the image was to take the place of is gone.
+    #[error("{cause}; {output} holds no volume now")]
+    Emptied {
+        /// The output as text.
+        output: String,
+        /// Why there is no image.
+        cause: Box<WriteError>,
+    },
 }
 
 impl WriteError {
@@ -74,6 +88,7 @@ impl WriteError {
             Self::Output(error) => error.problem_kind(),
             Self::Memory => ProblemKind::NoMemory,
             Self::Stopped => ProblemKind::Stopped,
+            Self::Emptied { cause, .. } => cause.problem_kind(),
         }
     }
 
@@ -83,6 +98,7 @@ impl WriteError {
             Self::Content(error) => Some(printable::path(&error.path)),
             Self::Output(error) => Some(error.output_name()),
             Self::Memory | Self::Stopped => None,
+            Self::Emptied { output, cause } => cause.path().or_else(|| Some(output.clone())),
         }
     }
 }
@@ -92,8 +108,9 @@ trait Destination: Sync {
     /// Writes all of `bytes` at byte `at` of the image.
     fn write(&self, at: u64, bytes: &[u8]) -> Result<(), WriteError>;
 
-    /// Makes `len` bytes at `at` zero, and tells whether they had to be written for that.
-    fn zeros(&self, at: u64, len: u64) -> Result<bool, WriteError>;
+    /// Makes `len` bytes at `at` zero, unless nobody will ever read them, and tells what became of
+    /// each.
+    fn zeros(&self, at: u64, len: u64) -> Result<Outcome, WriteError>;
 
     /// The run that begins at byte `at` will not be complete.
     fn break_off(&self, at: u64) {
@@ -110,15 +127,26 @@ pub struct Outcome {
     pub hole_bytes: u64,
     /// Bytes that the file system shares between source and image.
     pub cloned_bytes: u64,
+    /// Bytes of free clusters that hold what the device held there.
+    pub left_bytes: u64,
 }
 
 impl Outcome {
+    fn written(written_bytes: u64) -> Self {
+        Self { written_bytes, ..Self::default() }
+    }
+
+    fn hole(hole_bytes: u64) -> Self {
+        Self { hole_bytes, ..Self::default() }
+    }
+
     /// What two workers wrote.
     fn plus(self, other: &Self) -> Self {
         Self {
             written_bytes: self.written_bytes + other.written_bytes,
             hole_bytes: self.hole_bytes + other.hole_bytes,
             cloned_bytes: self.cloned_bytes + other.cloned_bytes,
+            left_bytes: self.left_bytes + other.left_bytes,
         }
     }
 }
@@ -150,6 +178,7 @@ enum Made {
     /// Bytes that are gone.
     Stream,
     File(NewFile),
+    InPlace(InPlace),
     /// The image that was there, and whether it has to be on the disk.
     Standing(File, Output),
 }
@@ -160,7 +189,16 @@ impl Written {
         match &self.made {
             Made::Stream => None,
             Made::File(new) => Some(new.file()),
+            Made::InPlace(place) => Some(place.file()),
             Made::Standing(file, _) => Some(file),
+        }
+    }
+
+    /// Byte of the file at which the image begins, where it is a part of it: of what was there already.
+    pub fn in_place_at(&self) -> Option<u64> {
+        match &self.made {
+            Made::InPlace(place) => Some(place.at()),
+            _ => None,
         }
     }
 
@@ -179,6 +217,7 @@ impl Written {
         match self.made {
             Made::Stream => {}
             Made::File(new) => new.publish(newer_than_folder)?,
+            Made::InPlace(place) => place.publish(),
             Made::Standing(file, output) if output.sync => {
                 file.sync_all().map_err(|error| output.error(error))?;
             }
@@ -192,7 +231,8 @@ impl Written {
 ///
 /// # Errors
 /// When a file of the source is not what was planned, the output refuses a write, or `watch` asks
-/// to stop. Of a file nothing is left then; what a stream has taken is gone.
+/// to stop. Of a file nothing is left then; what a stream has taken is gone, and so is what was in the
+/// place of an image that is written in place.
 pub fn write(
     image: Image<'_>,
     output: &Output,

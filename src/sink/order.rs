@@ -7,9 +7,10 @@ use std::time::Instant;
 use super::clone::{self, Cloned};
 use super::digest::{Digesting, Digests, Wanted};
 use super::file::NewFile;
-use super::output::Output;
+use super::in_place::InPlace;
+use super::output::{Direct, Output};
 use super::standing::Standing;
-use super::strategy::{self, Cache, Cloning, Room, Strategy, Work};
+use super::strategy::{self, Cache, Cloning, Reason, Room, Strategy, Target, Work};
 use super::stream::Stream;
 use super::{Destination, Made, Outcome, WriteError, Writing, Written, buffer, runs, workers};
 use crate::event::{Observer, Stage};
@@ -48,7 +49,11 @@ impl Order<'_> {
             return Ok(written);
         }
         self.watch.stage(Stage::Write { total_bytes: self.total_bytes() });
-        if self.output.is_stream() { self.into_stream() } else { self.into_file() }
+        match self.output {
+            output if output.is_stream() => self.into_stream(),
+            output if output.is_in_place() => self.into_place(),
+            _ => self.into_file(),
+        }
     }
 
     /// Looks whether the image that is there is the one that would be written; `None` if it has to
@@ -108,6 +113,33 @@ impl Order<'_> {
         Ok(self.written(copied, (room, cloning, cache), started, Made::File(file)))
     }
 
+    fn into_place(self) -> Result<Written, WriteError> {
+        let started = Instant::now();
+        let mut place = InPlace::take(self.output, self.image)?;
+        let is_device = self.output.device().is_some();
+        let chosen = match self.output.direct {
+            Direct::Auto if is_device => Cache::Past(Reason::Device),
+            direct => Cache::choose(direct, Work::of(self.image, |_| 0).bytes),
+        };
+        if matches!(chosen, Cache::Past(_)) {
+            place.go_past_cache();
+        }
+        let copied = place.begin().and_then(|()| {
+            let copied = self.copy(&place, chosen, FILE_RUN_BYTES, &Cloned::default())?;
+            place.complete()?;
+            Ok(copied)
+        });
+        let copied = copied.map_err(|cause| WriteError::Emptied {
+            output: self.output.name(),
+            cause: Box::new(cause),
+        })?;
+        let cache = match chosen {
+            Cache::Past(_) if !place.is_past_cache() => Cache::Refused,
+            chosen => chosen,
+        };
+        Ok(self.written(copied, (Room::None, Cloning::None, cache), started, Made::InPlace(place)))
+    }
+
     /// Fills and writes what is not cloned, with as many workers as were asked for or suit the way
     /// of writing, and no more than there are runs.
     fn copy(
@@ -156,7 +188,14 @@ impl Order<'_> {
         made: Made,
     ) -> Written {
         let Copied { outcome, jobs, digests } = copied;
-        let strategy = Strategy { jobs, jobs_asked: self.output.jobs, room, cloning, cache };
+        let target = match made {
+            Made::Stream => Target::Stream,
+            Made::File(_) | Made::Standing(..) => Target::File,
+            Made::InPlace(_) if self.output.device().is_some() => Target::Device,
+            Made::InPlace(_) => Target::Part,
+        };
+        let jobs_asked = self.output.jobs;
+        let strategy = Strategy { jobs, jobs_asked, room, cloning, cache, target };
         let elapsed = started.elapsed();
         let unchanged = matches!(made, Made::Standing(..));
         Written { writing: Writing { outcome, strategy, unchanged, digests, elapsed }, made }

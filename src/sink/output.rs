@@ -1,17 +1,23 @@
-//! What the user named as output, and what can be said of it before any work. Opens nothing.
+//! What the user named as output, and what can be said of it before any work. Opens nothing but
+//! devices, to ask how large they are.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::device::Device;
+use super::in_place;
+use super::usage::Usage;
 use crate::event::ProblemKind;
 use crate::jobs::Jobs;
 use crate::printable;
+use crate::units::as_typed;
 
 /// As many links in a row as Linux follows.
 const MAX_LINKS: u32 = 40;
@@ -30,6 +36,8 @@ pub struct Output {
     pub direct: Direct,
     /// Whether an image that is there and would come out the same is left as it is, its time too.
     pub if_changed: bool,
+    /// Whether a block device may lose what it holds.
+    pub force: bool,
 }
 
 /// Whether a file is written past the page cache; where the file system refuses, it is not.
@@ -52,6 +60,14 @@ enum Place {
     File {
         path: PathBuf,
         old_mode: Option<u32>,
+    },
+    Device(Device),
+    /// A part of an image file that is there.
+    Part {
+        path: PathBuf,
+        bytes: Range<u64>,
+        /// As people know it.
+        name: String,
     },
 }
 
@@ -81,6 +97,46 @@ pub enum OutputError {
         path: PathBuf,
         /// What it is.
         what: &'static str,
+    },
+    /// Nobody said that what a block device holds may go.
+    #[error(
+        "{}: is a block device of {}, and would lose all that it holds; add --force to overwrite it",
+        printable::path(path),
+        as_typed(*bytes)
+    )]
+    NeedsForce {
+        /// The device.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// A block device that must not be written.
+    #[error("{}: is read-only", printable::path(.0))]
+    ReadOnly(PathBuf),
+    /// A block device that somebody uses.
+    #[error("{}: is in use{}", printable::path(path), told(usage.as_ref()))]
+    InUse {
+        /// The device.
+        path: PathBuf,
+        /// By whom, where the system tells.
+        usage: Option<Usage>,
+    },
+    /// A device or file that was exchanged while the source was read.
+    #[error("{}: is not what it was when the build began", printable::path(.0))]
+    Changed(PathBuf),
+    /// The place is smaller than the image.
+    #[error(
+        "{name}: has {}, and the image needs {}; leave out --size for an image of just that size",
+        as_typed(*bytes),
+        as_typed(*needed)
+    )]
+    TooSmall {
+        /// The output as text.
+        name: String,
+        /// What it has.
+        bytes: u64,
+        /// What the image has.
+        needed: u64,
     },
     /// The folder is not there.
     #[error(
@@ -121,6 +177,10 @@ impl OutputError {
             Self::IsDirectory(_) | Self::Terminal(_) | Self::Unsupported { .. } => {
                 ProblemKind::OutputUnsuitable
             }
+            Self::NeedsForce { .. } | Self::ReadOnly(_) | Self::InUse { .. } | Self::Changed(_) => {
+                ProblemKind::OutputRefused
+            }
+            Self::TooSmall { .. } => ProblemKind::TooSmall,
             Self::NoDirectory { .. } => ProblemKind::OutputFolderMissing,
             Self::CannotPreallocate { .. } => ProblemKind::CannotReserve,
         }
@@ -129,11 +189,35 @@ impl OutputError {
     /// The output as text for messages.
     pub fn output_name(&self) -> String {
         match self {
-            Self::Io { name, .. } | Self::Terminal(name) => name.clone(),
+            Self::Io { name, .. } | Self::Terminal(name) | Self::TooSmall { name, .. } => {
+                name.clone()
+            }
             Self::IsDirectory(path)
+            | Self::NeedsForce { path, .. }
+            | Self::ReadOnly(path)
+            | Self::InUse { path, .. }
+            | Self::Changed(path)
             | Self::Unsupported { path, .. }
             | Self::NoDirectory { path, .. }
             | Self::CannotPreallocate { path, .. } => printable::path(path),
+        }
+    }
+}
+
+fn told(usage: Option<&Usage>) -> String {
+    match usage {
+        None => "; end what has it open".to_owned(),
+        Some(Usage::Mounted(at)) => {
+            let at = printable::path(at);
+            format!(": it, or a partition of it, is mounted at {at}; unmount it first")
+        }
+        Some(Usage::Swap(name)) => {
+            let name = printable::path(name);
+            format!(": the system swaps to {name}; end that first (swapoff)")
+        }
+        Some(Usage::Held(holder)) => {
+            let holder = printable::bytes(holder.as_bytes());
+            format!(": it, or a partition of it, is part of {holder}; take that apart first")
         }
     }
 }
@@ -160,7 +244,7 @@ impl Output {
         Self::of(Place::StandardOutput)
     }
 
-    /// The file, FIFO or character device `path`; of a link its target, which need not exist.
+    /// The file, FIFO or device `path`; of a link its target, which need not exist.
     ///
     /// # Errors
     /// When no image can be written there, as far as can be told without writing.
@@ -199,6 +283,12 @@ impl Output {
         Ok(Self::of(place))
     }
 
+    /// These bytes of the image file `path`, under the `name` that people know them by. What lies around
+    /// them stays.
+    pub fn part(path: PathBuf, bytes: Range<u64>, name: String) -> Self {
+        Self::of(Place::Part { path, bytes, name })
+    }
+
     fn of(place: Place) -> Self {
         Self {
             place,
@@ -207,6 +297,7 @@ impl Output {
             jobs: None,
             direct: Direct::default(),
             if_changed: false,
+            force: false,
         }
     }
 
@@ -216,7 +307,9 @@ impl Output {
         if file_type.is_dir() {
             Err(OutputError::IsDirectory(path))
         } else if file_type.is_block_device() {
-            Err(OutputError::Unsupported { path, what: "block device" })
+            let error =
+                |error| OutputError::Io { name: printable::path(&target), replaces: false, error };
+            Ok(Place::Device(Device::find(target.clone()).map_err(error)?))
         } else if file_type.is_socket() {
             Err(OutputError::Unsupported { path, what: "socket" })
         } else if file_type.is_fifo() || file_type.is_char_device() {
@@ -229,7 +322,53 @@ impl Output {
 
     /// Whether bytes can only be written one after the other.
     pub fn is_stream(&self) -> bool {
-        !matches!(self.place, Place::File { .. })
+        matches!(self.place, Place::StandardOutput | Place::Special(_))
+    }
+
+    /// The block device, if it is one.
+    pub fn device(&self) -> Option<&Device> {
+        match &self.place {
+            Place::Device(device) => Some(device),
+            _ => None,
+        }
+    }
+
+    /// The bytes of the file at its path that the image is to fill, where others lie around them.
+    pub(super) fn part_bytes(&self) -> Option<Range<u64>> {
+        match &self.place {
+            Place::Part { bytes, .. } => Some(bytes.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether the image takes the place of what is there while it is written.
+    pub fn is_in_place(&self) -> bool {
+        matches!(self.place, Place::Device(_) | Place::Part { .. })
+    }
+
+    /// Looks whether the output can be written now, as far as can be told without writing: whether a
+    /// block device may be, and nobody uses it.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn check(&self) -> Result<(), OutputError> {
+        in_place::check(self)
+    }
+
+    /// Looks whether an image of so many bytes has room in a place that does not grow.
+    ///
+    /// # Errors
+    /// When it has not.
+    pub fn check_room(&self, image_bytes: u64) -> Result<(), OutputError> {
+        let bytes = match &self.place {
+            Place::Device(device) => device.bytes(),
+            Place::Part { bytes, .. } => bytes.end.saturating_sub(bytes.start),
+            _ => return Ok(()),
+        };
+        if image_bytes <= bytes {
+            return Ok(());
+        }
+        Err(OutputError::TooSmall { name: self.name(), bytes, needed: image_bytes })
     }
 
     /// The output as text for messages.
@@ -237,6 +376,8 @@ impl Output {
         match &self.place {
             Place::StandardOutput => "standard output".to_owned(),
             Place::Special(path) | Place::File { path, .. } => printable::path(path),
+            Place::Device(device) => printable::path(&device.path),
+            Place::Part { name, .. } => name.clone(),
         }
     }
 
@@ -244,7 +385,10 @@ impl Output {
     pub fn path(&self) -> Option<&Path> {
         match &self.place {
             Place::StandardOutput => None,
-            Place::Special(path) | Place::File { path, .. } => Some(path),
+            Place::Special(path) | Place::File { path, .. } | Place::Part { path, .. } => {
+                Some(path)
+            }
+            Place::Device(device) => Some(&device.path),
         }
     }
 

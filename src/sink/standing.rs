@@ -9,7 +9,7 @@ use rustix::fs::{OFlags, SeekFrom, seek};
 use rustix::io::Errno;
 
 use super::output::Output;
-use super::{Destination, WriteError};
+use super::{Destination, Outcome, WriteError};
 
 /// Bytes that are read and compared at once: they lie on the stack.
 const PIECE_BYTES: usize = 64 << 10;
@@ -89,7 +89,7 @@ impl Destination for Standing {
         if self.holds(at, bytes).unwrap_or(false) { Ok(()) } else { self.differ() }
     }
 
-    fn zeros(&self, at: u64, len: u64) -> Result<bool, WriteError> {
-        if self.is_zero(at, len).unwrap_or(false) { Ok(false) } else { self.differ() }
+    fn zeros(&self, at: u64, len: u64) -> Result<Outcome, WriteError> {
+        if self.is_zero(at, len).unwrap_or(false) { Ok(Outcome::hole(len)) } else { self.differ() }
     }
 }

@@ -37,6 +37,21 @@ pub struct Strategy {
     pub cloning: Cloning,
     /// Whether the writes went through the page cache.
     pub cache: Cache,
+    /// What was written to.
+    pub target: Target,
+}
+
+/// What an image was written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// A file of its own.
+    File,
+    /// A stream.
+    Stream,
+    /// A block device, in place: its first block last, and synced.
+    Device,
+    /// A part of an image file, in place: its first block last.
+    Part,
 }
 
 /// Room on the disk that was reserved.
@@ -91,6 +106,9 @@ pub enum Reason {
         /// Bytes.
         room_bytes: u64,
     },
+    /// A device has to have every byte before the build ends; this way the progress that is told is that
+    /// of the device.
+    Device,
 }
 
 impl Cache {

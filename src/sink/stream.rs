@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 
 use super::output::{Output, OutputError};
 use super::turnstile::Turnstile;
-use super::{Destination, WriteError, zeros};
+use super::{Destination, Outcome, WriteError, zeros};
 
 pub(super) struct Stream {
     file: Turnstile<File>,
@@ -37,13 +37,13 @@ impl Destination for Stream {
         })
     }
 
-    fn zeros(&self, at: u64, len: u64) -> Result<bool, WriteError> {
+    fn zeros(&self, at: u64, len: u64) -> Result<Outcome, WriteError> {
         self.file.pass(at, len, |file| {
             zeros::pieces(len)
                 .try_for_each(|piece| file.write_all(piece))
                 .map_err(|error| self.output.error(error).into())
         })?;
-        Ok(true)
+        Ok(Outcome::written(len))
     }
 
     fn break_off(&self, at: u64) {

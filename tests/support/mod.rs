@@ -6,6 +6,7 @@ pub mod commit;
 pub mod damage;
 pub mod fsck;
 pub mod invariants;
+pub mod loop_device;
 pub mod mounted;
 pub mod oracle;
 pub mod printed;
@@ -26,6 +27,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sha2::{Digest, Sha256};
 
 pub use invariants::Expect;
+pub use loop_device::LoopDevice;
 pub use mounted::Mounted;
 pub use oracle::Oracle;
 pub use tempfile::TempDir;

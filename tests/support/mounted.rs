@@ -19,6 +19,16 @@ impl Mounted {
         Self::mount(at, &["-t", "tmpfs", "-o", options], OsStr::new("tmpfs"))
     }
 
+    /// A file system in memory whose files know no holes.
+    pub fn ramfs(at: PathBuf) -> Option<Self> {
+        Self::mount(at, &["-t", "ramfs"], OsStr::new("ramfs"))
+    }
+
+    /// The file system on a block device.
+    pub fn device(at: PathBuf, device: &Path) -> Option<Self> {
+        Self::mount(at, &[], device.as_os_str())
+    }
+
     /// A disk of `disk_bytes` on which `words`, a program and its arguments, makes a file system;
     /// it lies in a file beside `at`. `None` without the program, and where mounting is not allowed.
     pub fn disk(at: PathBuf, words: &[&str], disk_bytes: u64) -> Option<Self> {
@@ -53,7 +63,7 @@ impl Mounted {
 
     fn mount(at: PathBuf, options: &[&str], what: &OsStr) -> Option<Self> {
         let (mount, umount) = (Tool::find("mount")?, Tool::find("umount")?);
-        fs::create_dir(&at).unwrap();
+        fs::create_dir_all(&at).unwrap();
         let words = options.iter().map(OsStr::new);
         let ran = mount.run(words.chain([what, at.as_os_str()]));
         if ran.status != Some(0) {

@@ -15,6 +15,7 @@ pub fn skip(why: &str) {
 }
 
 /// A program of others that judges images.
+#[derive(Debug)]
 pub struct Tool(PathBuf);
 
 impl Tool {
