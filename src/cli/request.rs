@@ -19,8 +19,8 @@ use crate::disk::Scheme;
 use crate::fat::boot::BOOT_SECTOR_BYTES;
 use crate::jobs::Jobs;
 use crate::plan::request::{
-    Clash, DiskIdWish, DiskWish, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Request,
-    TableWish, Times,
+    Clash, DiskIdWish, DiskWish, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Profile,
+    Request, TableWish, Times,
 };
 use crate::printable;
 use crate::source::{LinkPolicy, Place, Sources};
@@ -45,6 +45,7 @@ pub(super) fn request(args: &Args) -> Result<Request> {
     let zone = zone(&args.timezone)?;
     Ok(Request {
         sources: sources(args)?,
+        profile: args.profile,
         size: match args.size {
             SizeArg::Auto => ImageSize::Auto,
             SizeArg::Bytes(bytes) => ImageSize::Bytes(bytes),
@@ -167,10 +168,30 @@ fn format(args: &Args) -> Result<Format> {
 }
 
 fn disk(args: &Args) -> Result<DiskWish> {
-    let Some(kind) = args.partition_table else { return Ok(DiskWish::None) };
-    let scheme = match kind {
-        TableKind::Mbr => Scheme::Mbr,
-        TableKind::Gpt => Scheme::Gpt,
+    let of_table = [
+        (args.partition_start.is_some(), "--partition-start"),
+        (args.partition_type.is_some(), "--partition-type"),
+        (args.partition_label.is_some(), "--partition-label"),
+        (args.disk_id.is_some(), "--disk-id"),
+        (args.mbr_code.is_some(), "--mbr-code"),
+    ];
+    let of_table = of_table.into_iter().find_map(|(given, flag)| given.then_some(flag));
+    let bare = if args.partition_table.is_some() { DiskWish::Bare } else { DiskWish::None };
+    let scheme = match args.partition_table {
+        Some(TableKind::Mbr) => Some(Scheme::Mbr),
+        Some(TableKind::Gpt) => Some(Scheme::Gpt),
+        Some(TableKind::None) => None,
+        None if of_table.is_none() => None,
+        None => args.profile.and_then(Profile::usual_table),
+    };
+    let scheme = match (scheme, of_table) {
+        (Some(scheme), _) => scheme,
+        (None, None) => return Ok(bare),
+        (None, Some(flag)) => {
+            bail!(
+                "{flag} is of a partition table, and none is made; use --partition-table mbr or gpt"
+            )
+        }
     };
     Ok(DiskWish::Table(TableWish {
         scheme,

@@ -4,7 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::problem::Figures;
+use super::problem::{Blame, Figures};
+use super::profile::refusal::Refusal;
 use crate::disk::Scheme;
 use crate::event::ProblemKind;
 use crate::fat::boot::MIN_FAT32_RESERVED_SECTORS;
@@ -213,6 +214,9 @@ pub enum Misfit {
         /// What would do.
         advice: String,
     },
+    /// The consumer that the image is for does not read it.
+    #[error(transparent)]
+    Refused(Refusal),
     /// No size would do.
     #[error("{asked} cannot hold the source at any size; {advice}")]
     NoSize {
@@ -224,9 +228,35 @@ pub enum Misfit {
 }
 
 impl Misfit {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::Refused(refusal) => refusal.blame(),
+            Self::SizeOverLimit { .. }
+            | Self::SizeNotWholeSectors { .. }
+            | Self::RootEntriesOnFat32
+            | Self::RootEntriesNotWholeSectors { .. }
+            | Self::AlignNotWholeSectors { .. }
+            | Self::StartNotWholeSectors { .. }
+            | Self::StartInTable { .. }
+            | Self::StartOverLimit { .. }
+            | Self::HiddenSectorsOfPartition
+            | Self::NotOfTable { .. }
+            | Self::ClusterOutOfRange { .. } => Blame::CommandLine,
+            Self::ReservedTooFew(_)
+            | Self::Misaligned { .. }
+            | Self::RootTooSmall { .. }
+            | Self::NoVolumeSoSmall { .. }
+            | Self::IllegalCount { .. }
+            | Self::TooSmall { .. }
+            | Self::NoSize { .. } => Blame::Format,
+        }
+    }
+
     /// What programs call it.
     pub fn problem_kind(&self) -> ProblemKind {
         match self {
+            Self::Refused(refusal) => refusal.problem_kind(),
             Self::SizeNotWholeSectors { .. } => ProblemKind::SizeNotWholeSectors,
             Self::SizeOverLimit { .. } => ProblemKind::SizeOverLimit,
             Self::RootEntriesOnFat32
@@ -252,6 +282,7 @@ impl Misfit {
     pub fn figures(&self) -> Figures {
         let none = Figures::default();
         match *self {
+            Self::Refused(ref refusal) => refusal.figures(),
             Self::SizeNotWholeSectors { bytes, sector_bytes } => Figures {
                 bytes: Some(bytes),
                 needed_bytes: Some(whole_sectors(bytes, sector_bytes)),
