@@ -184,6 +184,10 @@ fn disk(args: &Args) -> Result<DiskWish> {
         None if of_table.is_none() => None,
         None => args.profile.and_then(Profile::usual_table),
     };
+    let refusing = args.profile.filter(|profile| !profile.may_have_table());
+    if let (Some(profile), Some(flag)) = (refusing, of_table) {
+        bail!("--profile {profile}: there is no partition table; leave out {flag}");
+    }
     let scheme = match (scheme, of_table) {
         (Some(scheme), _) => scheme,
         (None, None) => return Ok(bare),

@@ -152,26 +152,19 @@ impl Search<'_> {
         {
             advice.push(format!("use --size {} or more", or_more(least)));
         }
-        for kind in self.other_legal_kinds(total_sectors) {
-            advice.push(format!("use --fat-type {}", kind.entry_bits()));
-        }
+        advice.extend(self.other_kind(total_sectors));
         if self.typed.kind.is_some() {
             advice.push("leave out --fat-type for the type that suits the size".to_owned());
         }
         if advice.is_empty() { "ask for less".to_owned() } else { advice.join(", or ") }
     }
 
-    /// Types that the consumer would take instead of the one that its profile prefers.
-    fn other_legal_kinds(&self, total_sectors: u32) -> Vec<FatKind> {
-        let Some(profile) = self.profile.filter(|_| self.typed.kind.is_none()) else {
-            return Vec::new();
-        };
-        let is_legal = |kind: &FatKind| {
-            let format = Format { kind: Some(*kind), ..self.format.clone() };
-            Search { format: &format, typed: &format, ..*self }.holds(total_sectors)
-        };
-        let others = profile.rules().kinds.iter().filter(|kind| self.format.kind != Some(**kind));
-        others.filter(|kind| is_legal(kind)).copied().collect()
+    /// Another type, which the consumer takes and its profile does not make unasked.
+    fn other_kind(&self, total_sectors: u32) -> Option<String> {
+        let rules = self.profile.filter(|_| self.typed.kind.is_none())?.rules();
+        let format = Format { kind: None, ..self.format.clone() };
+        let kind = Search { format: &format, ..*self }.choose(total_sectors)?.kind();
+        Some(format!("use --fat-type {}{}", kind.entry_bits(), rules.other_kinds_are))
     }
 
     /// Why the tree does not fit into a legal volume.

@@ -103,6 +103,11 @@ impl Profile {
         }
     }
 
+    /// Whether there can be a partition table.
+    pub fn may_have_table(self) -> bool {
+        self.rules().tables.iter().any(Option::is_some)
+    }
+
     /// The table that is made when none is asked for.
     pub fn usual_table(self) -> Option<Scheme> {
         self.rules().usual_table()

@@ -200,7 +200,7 @@ impl Search<'_> {
     }
 
     /// The layout that we prefer for a volume of `total_sectors`, whatever it has to hold.
-    fn choose(&self, total_sectors: u32) -> Option<Geometry> {
+    pub(super) fn choose(&self, total_sectors: u32) -> Option<Geometry> {
         self.choose_among(total_sectors, true)
     }
 

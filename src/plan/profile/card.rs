@@ -7,7 +7,7 @@ use crate::disk::mbr;
 use crate::fat::kind::FatKind::{self, Fat12, Fat16, Fat32};
 use crate::plan::misfit::Misfit;
 use crate::plan::request::{Format, ImageSize};
-use crate::plan::size::{Chosen, Search};
+use crate::plan::size::{Chosen, Search, Unfit};
 use crate::plan::smallest::{AUTO_SECTORS, WIDELY_READ_SECTORS};
 use crate::plan::surroundings::Surroundings;
 use crate::units::as_typed;
@@ -17,6 +17,9 @@ const SECTOR_BYTES: u64 = 512;
 /// Clusters that a later beginning of the partition takes away at most, to bring their number out of
 /// the gap between two types.
 const MAX_GIVEN_UP_CLUSTERS: u64 = 64;
+
+/// A card of so many sectors has room for every root directory.
+const LARGE_SECTORS: u64 = 1 << 14;
 
 /// The first sector that cylinders, heads and sectors cannot tell.
 const PAST_CYLINDERS: u64 = 1024 * 255 * 63;
@@ -66,12 +69,25 @@ impl Search<'_> {
         if !bytes.is_multiple_of(SECTOR_BYTES) {
             return Err(Misfit::SizeNotWholeSectors { bytes, sector_bytes: SECTOR_BYTES });
         }
-        let chosen = self.card_of(bytes / SECTOR_BYTES).ok_or_else(|| {
-            let least = (1..).find(|sectors| self.card_of(*sectors).is_some());
-            let least = least.unwrap_or(0) * SECTOR_BYTES;
-            Misfit::NoVolumeSoSmall { bytes, asked: self.asked(), least }
-        })?;
+        let chosen = self.card_of(bytes / SECTOR_BYTES).ok_or_else(|| self.no_card(bytes))?;
         if self.fits(&chosen.geometry, 0) { Ok(chosen) } else { Err(self.too_small(&chosen)) }
+    }
+
+    /// Why there is no card of that size: it is too small, or its root directory is.
+    fn no_card(&self, bytes: u64) -> Misfit {
+        let asked = self.asked();
+        match self.root_entries() {
+            Err(Unfit::Root { needed, most }) => {
+                let remedy = "put the files into directories".to_owned();
+                Misfit::RootTooSmall { needed, most, remedy }
+            }
+            _ => {
+                let mut sectors = bytes / SECTOR_BYTES..LARGE_SECTORS;
+                let least = sectors.find(|sectors| self.card_of(*sectors).is_some());
+                let least = least.map_or(bytes, |sectors| sectors * SECTOR_BYTES);
+                Misfit::NoVolumeSoSmall { bytes, asked, least }
+            }
+        }
     }
 
     /// The smallest card that holds the tree, the room asked for and a cluster more.
@@ -79,9 +95,13 @@ impl Search<'_> {
         let of_class = |(index, class): (usize, &Class)| {
             let cluster_bytes = u32::try_from(class.cluster_sectors * SECTOR_BYTES).ok()?;
             let needed = self.least_count(class.kind, cluster_bytes);
-            let least = needed.checked_mul(class.cluster_sectors)?.max(Class::least_sectors(index));
-            // What lies before the clusters: tables, and up to three boundaries.
-            let before = 4 * class.boundary_sectors + class.most_sectors / 1024;
+            let least = needed
+                .checked_mul(class.cluster_sectors)?
+                .max(Class::least_sectors(index))
+                .max(u64::from(WIDELY_READ_SECTORS) + class.boundary_sectors);
+            // What lies before the clusters: FATs, root directory, and what boundaries leave.
+            let root = self.root_entries().map_or(0, |entries| u64::from(entries) / 16);
+            let before = 4 * class.boundary_sectors + class.most_sectors / 1024 + root;
             let step = u64::from(AUTO_SECTORS);
             let first = least.checked_next_multiple_of(step)?;
             let last = (first.checked_add(before)?).min(class.most_sectors);
@@ -176,7 +196,7 @@ impl Profile {
             );
         }
         let mut choices = vec![Choice { about: "type", text }];
-        let start = size(chosen.start);
+        let start = format!("sector {}", chosen.start);
         let text = match kind {
             Fat32 => format!("partition at {start}, its clusters on the next boundary"),
             _ if chosen.start >= 2 * class.boundary_sectors => format!(

@@ -60,7 +60,7 @@ impl Profile {
                 None => {}
             }
             if !rules.why_type.is_empty() && self != Self::SdCard {
-                tell("partition", format!("its type by the consumer: {}", rules.why_type));
+                tell("partition", format!("the partition's type: {}", rules.why_type));
             }
         }
         let kind = chosen.geometry.kind();

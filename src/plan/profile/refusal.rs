@@ -18,7 +18,7 @@ pub enum Refusal {
         remedy: String,
     },
     /// The size is another than the consumer's.
-    #[error("has {} to the byte, and not {}; leave out --size", as_typed(*needed), as_typed(*bytes))]
+    #[error("is {} to the byte, not {}; leave out --size", as_typed(*needed), as_typed(*bytes))]
     OtherSize {
         /// The size asked for, or that of the place.
         bytes: u64,

@@ -55,6 +55,8 @@ pub(in crate::plan) struct Rules {
     /// The one that is made unless another is asked for; `None` is by size.
     pub(super) kind: Option<FatKind>,
     pub(super) why_kind: &'static str,
+    /// What the other types are good for.
+    pub(in crate::plan) other_kinds_are: &'static str,
     /// Why sectors have 512 bytes, where they must.
     pub(super) why_512: Option<&'static str>,
     pub(in crate::plan) most_cluster_bytes: u32,
@@ -81,6 +83,7 @@ const ANYTHING: Rules = Rules {
     kinds: &FatKind::ALL,
     kind: None,
     why_kind: "",
+    other_kinds_are: "",
     why_512: None,
     most_cluster_bytes: KIB_64,
     why_cluster: "",
@@ -96,7 +99,8 @@ const ESP: Rules = Rules {
     types: Types::Esp,
     why_type: "firmware looks for partitions of the type EFI system",
     kind: Some(Fat32),
-    why_kind: "firmware reads FAT32 on every disk",
+    why_kind: "firmware reads it on every disk, and the others on removable media",
+    other_kinds_are: " for removable media",
     most_cluster_bytes: KIB_32,
     why_cluster: "not all firmware reads clusters of more than 32K",
     ..ANYTHING
@@ -111,7 +115,8 @@ const RASPBERRY_PI: Rules = Rules {
     why_start: "the erase blocks of most cards divide it, and the official images have it",
     kinds: &[Fat32, Fat16],
     kind: Some(Fat32),
-    why_kind: "some boot ROMs read nothing but FAT32",
+    why_kind: "every Raspberry Pi starts from it, and all but some Compute Modules 3 from FAT16",
+    other_kinds_are: " for all but some Compute Modules 3",
     why_512: Some("boot ROMs read sectors of 512 bytes"),
     most_cluster_bytes: KIB_32,
     why_cluster: "clusters of more than 32K are not known to start",
@@ -138,8 +143,8 @@ const SD_CARD: Rules = Rules {
 };
 
 const USB: Rules = Rules {
-    why_table: "every system and every BIOS reads it on a stick",
-    why_kind: "which is as small a type as the size has, and what every system makes",
+    why_table: "every system and BIOS reads it on a stick",
+    why_kind: "it suits the size, and every system reads it",
     ..ANYTHING
 };
 
@@ -157,7 +162,7 @@ const EL_TORITO: Rules = Rules {
     tables: &[None],
     why_table: "the boot catalogue of a CD names a bare volume",
     kinds: &[Fat12, Fat16],
-    why_kind: "FAT32 begins where the boot catalogue of a CD cannot count on",
+    why_kind: "the boot catalogue of a CD counts too few sectors for FAT32",
     why_512: Some("the boot catalogue of a CD counts sectors of 512 bytes"),
     most_cluster_bytes: KIB_32,
     why_cluster: "not all firmware reads clusters of more than 32K",
@@ -172,7 +177,7 @@ const EL_TORITO: Rules = Rules {
 
 const U_BOOT: Rules = Rules {
     why_table: "every U-Boot reads it, and GPT where that was built in",
-    why_kind: "which suits the size; U-Boot reads all three",
+    why_kind: "it suits the size, and U-Boot reads all three types",
     ..ANYTHING
 };
 
