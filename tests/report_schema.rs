@@ -174,6 +174,7 @@ fn notices_of_every_kind_are_as_described() {
     scene.run(&format!("{odd} {go_on} skip --clash skip --symlinks skip odd/out.img"));
     scene.run("--from many --fat-type 16 --dry-run --exclude 1?? --exclude *.bak");
     scene.run("--from src --size 32K --dry-run");
+    scene.run("--from src --profile esp --fat-type 12 --size 1M --dry-run");
     scene.run("--from rule --depfile rule.d out.img");
     let volume = scene.run("--from full --dry-run")["volume"].clone();
     let size = volume["bytes"].as_u64().unwrap() - volume["free_bytes"].as_u64().unwrap();
@@ -185,8 +186,14 @@ fn notices_of_every_kind_are_as_described() {
     let notices = || scene.documents.iter().flat_map(|found| found["notices"].as_array().unwrap());
     let all: BTreeSet<&str> = NoticeKind::ALL.iter().map(|kind| kind.id()).collect();
     assert_eq!(texts(notices(), "kind"), all);
-    let of_the_image =
-        ["pattern-unused", "label-made-capital", "root-grown", "few-sectors", "last-cluster-used"];
+    let of_the_image = [
+        "pattern-unused",
+        "label-made-capital",
+        "root-grown",
+        "few-sectors",
+        "last-cluster-used",
+        "removable-only",
+    ];
     for notice in notices() {
         let (kind, text) = (notice["kind"].as_str().unwrap(), notice["text"].as_str().unwrap());
         match notice["path"].as_str() {
@@ -253,6 +260,7 @@ fn refusals_of_sources_are_as_described() {
         ("--from src/file.txt --dry-run", "file-without-destination", "src/file.txt"),
         ("--from old.img:/x old.img", "source-is-output", "old.img"),
         ("--from later:/links --from links --symlinks error --dry-run", "link", ""),
+        ("--from names/con:/con --profile usb --dry-run", "name-unreadable", "names/con"),
         ("--from src --from later/other --dry-run", "same-place", "later/other/file.txt"),
         ("--from src --from later --dry-run", "file-against-directory", "later/file.txt"),
     ] {

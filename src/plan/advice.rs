@@ -55,7 +55,7 @@ impl Search<'_> {
         {
             return Misfit::RootTooSmall { needed, most, remedy: self.root_remedy(needed) };
         }
-        match least.map(|least| self.image_bytes(least)) {
+        match least.map(|least| self.image_bytes(self.least_holding(least))) {
             Some(least)
                 if least > bytes && asked.kind.is_none() && asked.cluster_bytes.is_none() =>
             {
@@ -67,6 +67,14 @@ impl Search<'_> {
                 found: found.map(|(_, text)| text),
                 advice: self.legal_advice(total_sectors),
             },
+        }
+    }
+
+    /// `least` sectors, or as many more as the tree needs.
+    fn least_holding(&self, least: u64) -> u64 {
+        match u32::try_from(least) {
+            Ok(total) if self.holds(total) => least,
+            _ => self.smallest_total().map_or(least, u64::from),
         }
     }
 

@@ -83,8 +83,10 @@ impl Search<'_> {
             }
             _ => {
                 let mut sectors = bytes / SECTOR_BYTES..LARGE_SECTORS;
-                let least = sectors.find(|sectors| self.card_of(*sectors).is_some());
-                let least = least.map_or(bytes, |sectors| sectors * SECTOR_BYTES);
+                let holds = |chosen: &Chosen| self.fits(&chosen.geometry, 0);
+                let least = sectors.find_map(|sectors| self.card_of(sectors).filter(holds));
+                let least = least.or_else(|| self.smallest_card());
+                let least = least.map_or(bytes, |chosen| chosen.image_sectors * SECTOR_BYTES);
                 Misfit::NoVolumeSoSmall { bytes, asked, least }
             }
         }

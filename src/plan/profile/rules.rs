@@ -152,7 +152,7 @@ const FLOPPY: Rules = Rules {
     tables: &[None],
     why_table: "floppies have no partition table",
     kinds: &[Fat12],
-    why_kind: "floppies have it",
+    why_kind: "floppies have FAT12",
     why_512: Some("floppies have sectors of 512 bytes"),
     why_fixed: Some("the layout of a floppy is fixed"),
     ..ANYTHING
