@@ -33,6 +33,7 @@ Register-ArgumentCompleter -Native -CommandName 'mkfatimg' -ScriptBlock {
             [CompletionResult]::new('--attr', '--attr', [CompletionResultType]::ParameterName, 'Set (+) or remove (-) attributes of what matches: read-only, hidden, system, archive')
             [CompletionResult]::new('--size', '--size', [CompletionResultType]::ParameterName, 'Size of the image to the byte; auto is as small as the default clusters allow [default: auto]')
             [CompletionResult]::new('--free', '--free', [CompletionResultType]::ParameterName, 'Room that stays free: bytes, or a percentage such as 10%')
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Make it for one consumer, and refuse what that one does not read')
             [CompletionResult]::new('--fat-type', '--fat-type', [CompletionResultType]::ParameterName, 'FAT type; by default the one that suits the size')
             [CompletionResult]::new('--cluster-size', '--cluster-size', [CompletionResultType]::ParameterName, 'Bytes of a cluster, 512 to 64K; by default 4K or more wherever legal')
             [CompletionResult]::new('--sector-size', '--sector-size', [CompletionResultType]::ParameterName, 'Bytes of a sector: 512, 1024, 2048 or 4096 [default: 512]')

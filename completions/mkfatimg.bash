@@ -29,12 +29,16 @@ _mkfatimg() {
             COMPREPLY=($(compgen -W 'auto always' -- "$cur"))
             return
             ;;
+        --profile)
+            COMPREPLY=($(compgen -W 'esp raspberry-pi sd-card usb floppy-360 floppy-720 floppy-1200 floppy-1440 floppy-2880 el-torito u-boot' -- "$cur"))
+            return
+            ;;
         --fat-type)
             COMPREPLY=($(compgen -W '12 16 32' -- "$cur"))
             return
             ;;
         --partition-table)
-            COMPREPLY=($(compgen -W 'mbr gpt' -- "$cur"))
+            COMPREPLY=($(compgen -W 'none mbr gpt' -- "$cur"))
             return
             ;;
         --direct)
@@ -58,7 +62,7 @@ _mkfatimg() {
             ;;
     esac
     if [[ $cur == -* ]]; then
-        COMPREPLY=($(compgen -W '--from --overlay --exclude --exclude-from --symlinks --dangling --special --invalid-names --clash --long-names --windows-safe --attr --keep-readonly --size --free --fat-type --cluster-size --sector-size --fats --root-entries --reserved-sectors --align --label --volume-id --oem-name --media --heads --sectors-per-track --hidden-sectors --boot-code --partition-table --partition-start --partition-type --partition-label --disk-id --mbr-code --timezone --mtime --into --if-changed --sync --preallocate --jobs --direct --verify --force --dry-run --depfile --map --bmap --digest --json --progress -q --quiet -v --verbose -h --help -V --version' -- "$cur"))
+        COMPREPLY=($(compgen -W '--from --overlay --exclude --exclude-from --symlinks --dangling --special --invalid-names --clash --long-names --windows-safe --attr --keep-readonly --size --free --profile --fat-type --cluster-size --sector-size --fats --root-entries --reserved-sectors --align --label --volume-id --oem-name --media --heads --sectors-per-track --hidden-sectors --boot-code --partition-table --partition-start --partition-type --partition-label --disk-id --mbr-code --timezone --mtime --into --if-changed --sync --preallocate --jobs --direct --verify --force --dry-run --depfile --map --bmap --digest --json --progress -q --quiet -v --verbose -h --help -V --version' -- "$cur"))
     else
         compopt -o bashdefault -o default
     fi

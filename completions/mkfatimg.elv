@@ -30,6 +30,7 @@ set edit:completion:arg-completer[mkfatimg] = {|@words|
             cand --attr 'Set (+) or remove (-) attributes of what matches: read-only, hidden, system, archive'
             cand --size 'Size of the image to the byte; auto is as small as the default clusters allow [default: auto]'
             cand --free 'Room that stays free: bytes, or a percentage such as 10%'
+            cand --profile 'Make it for one consumer, and refuse what that one does not read'
             cand --fat-type 'FAT type; by default the one that suits the size'
             cand --cluster-size 'Bytes of a cluster, 512 to 64K; by default 4K or more wherever legal'
             cand --sector-size 'Bytes of a sector: 512, 1024, 2048 or 4096 [default: 512]'

@@ -20,6 +20,17 @@ always\t'Whenever it has small letters, for firmware that shows short names in c
 complete -c mkfatimg -l attr -d 'Set (+) or remove (-) attributes of what matches: read-only, hidden, system, archive' -r -f
 complete -c mkfatimg -l size -d 'Size of the image to the byte; auto is as small as the default clusters allow [default: auto]' -r -f
 complete -c mkfatimg -l free -d 'Room that stays free: bytes, or a percentage such as 10%' -r -f
+complete -c mkfatimg -l profile -d 'Make it for one consumer, and refuse what that one does not read' -r -f -a "esp\t'EFI system partition: FAT32, bare or in a table that is asked for'
+raspberry-pi\t'Card from which any Raspberry Pi starts'
+sd-card\t'Memory card as the SD Association lays it out, up to 32G'
+usb\t'Stick for any system'
+floppy-360\t'Floppy of 5.25 inches, double density'
+floppy-720\t'Floppy of 3.5 inches, double density'
+floppy-1200\t'Floppy of 5.25 inches, high density'
+floppy-1440\t'Floppy of 3.5 inches, high density'
+floppy-2880\t'Floppy of 3.5 inches, extra density'
+el-torito\t'EFI image in a CD: bare, FAT12 or FAT16, below 32M'
+u-boot\t'Card or stick that U-Boot reads'"
 complete -c mkfatimg -l fat-type -d 'FAT type; by default the one that suits the size' -r -f -a "12\t''
 16\t''
 32\t''"
@@ -37,7 +48,8 @@ complete -c mkfatimg -l heads -d 'Heads, for old boot code, 1 to 255' -r -f
 complete -c mkfatimg -l sectors-per-track -d 'Sectors per track, for old boot code, 1 to 63' -r -f
 complete -c mkfatimg -l hidden-sectors -d 'Sectors before the volume on the disk that it is meant for [default: 0]' -r -f
 complete -c mkfatimg -l boot-code -d 'Boot sector whose code goes into ours, up to 512 bytes' -r -F
-complete -c mkfatimg -l partition-table -d 'Make a whole disk: a partition table of that kind, with the volume as its only partition' -r -f -a "mbr\t'Four entries in the first sector; for BIOS, Raspberry Pi and whatever is old'
+complete -c mkfatimg -l partition-table -d 'Make a whole disk: a partition table of that kind, with the volume as its only partition' -r -f -a "none\t'The volume alone, whatever the profile has; for a table that something else makes'
+mbr\t'Four entries in the first sector; for BIOS, Raspberry Pi and whatever is old'
 gpt\t'The table of UEFI, with a backup at the end'"
 complete -c mkfatimg -l partition-start -d 'Where the partition begins in the image [default: 1M]' -r -f
 complete -c mkfatimg -l partition-type -d 'What the table says that the partition holds: esp, fat, a byte for MBR, a GUID for GPT' -r -f

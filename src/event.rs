@@ -101,6 +101,8 @@ named! {
         FewSectors = "few-sectors",
         /// The tree fills the last cluster, which some boot ROMs cannot read.
         LastClusterUsed = "last-cluster-used",
+        /// An EFI system partition that is no FAT32, which is for removable media.
+        RemovableOnly = "removable-only",
     }
 }
 
@@ -161,6 +163,8 @@ named! {
         NameClash = "name-clash",
         /// A name that Windows takes for a device, where such are refused.
         DeviceName = "device-name",
+        /// A name that the consumer of the image, by its profile, cannot open.
+        NameUnreadable = "name-unreadable",
 
         // What a volume can hold.
         /// A file of 4 GiB or more.
@@ -243,6 +247,7 @@ impl NoticeKind {
             Self::RootGrown => "root directory grown",
             Self::FewSectors => "few sectors",
             Self::LastClusterUsed => "no cluster left free",
+            Self::RemovableOnly => "for removable media only",
         }
     }
 }

@@ -5,6 +5,7 @@ mod support;
 use std::fs;
 use std::path::Path;
 
+use mkfatimg::plan::Profile;
 use support::{TreeBuilder, run, scratch};
 
 #[test]
@@ -52,6 +53,22 @@ fn sources_that_documents_name_are_there() {
         }
     }
     assert!(checked > 15);
+}
+
+/// Each profile has its row, and its name is in no other.
+#[test]
+fn profiles_are_told_of() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("docs/profiles.md")).unwrap();
+    for profile in Profile::ALL {
+        let name = match profile.id().strip_prefix("floppy") {
+            Some("-360") | None => format!("`{profile}`"),
+            Some(size) => format!("`{size}`"),
+        };
+        let cells = text.lines().filter(|line| line.starts_with('|'));
+        let names = cells.filter_map(|line| line.split('|').nth(1));
+        assert_eq!(names.filter(|cell| cell.contains(&name)).count(), 1, "{profile}");
+    }
 }
 
 /// A dry run of an empty image of `kibibytes`; whether it would be made.

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum, ValueHint};
+use clap::{ArgGroup, Parser, ValueEnum, ValueHint};
 
 use crate::fat::kind::FatKind;
-use crate::plan::request::TypeWish;
+use crate::plan::request::{Profile, TypeWish};
 
 use super::help;
 use super::values::{
@@ -25,7 +25,8 @@ use super::values::{
     version,
     max_term_width = 100,
     after_help = help::SHORT,
-    after_long_help = help::LONG
+    after_long_help = help::LONG,
+    group = ArgGroup::new("disk").args(["partition_table", "profile"]).multiple(true)
 )]
 pub(crate) struct Args {
     /// Image file to make, or block device to overwrite; - for standard output
@@ -133,6 +134,13 @@ pub(crate) struct Args {
     )]
     pub(crate) free: Option<FreeArg>,
 
+    /// Make it for one consumer, and refuse what that one does not read
+    ///
+    /// A profile completes what the other flags leave open: type, clusters, boundaries, table, size. -v
+    /// tells what it chose and why.
+    #[arg(long, value_name = "NAME", value_parser = values::profile(), help_heading = "Format")]
+    pub(crate) profile: Option<Profile>,
+
     /// FAT type; by default the one that suits the size
     #[arg(long, value_name = "TYPE", value_parser = values::fat_type(), help_heading = "Format")]
     pub(crate) fat_type: Option<FatKind>,
@@ -219,27 +227,28 @@ pub(crate) struct Args {
     pub(crate) partition_table: Option<TableKind>,
 
     /// Where the partition begins in the image [default: 1M]
-    #[arg(long, value_name = "SIZE", value_parser = values::partition_start, requires = "partition_table", help_heading = "Disk")]
+    #[arg(long, value_name = "SIZE", value_parser = values::partition_start, requires = "disk", help_heading = "Disk")]
     pub(crate) partition_start: Option<u64>,
 
     /// What the table says that the partition holds: esp, fat, a byte for MBR, a GUID for GPT
     ///
-    /// fat, the default, is 0C or 0E in an MBR, as the FAT's type wants it, and basic data in a GPT.
-    #[arg(long, value_name = "TYPE", value_parser = values::partition_type, requires = "partition_table", help_heading = "Disk")]
+    /// fat, the default, is 0C or 0E in an MBR, as the FAT's type wants it, and basic data in a GPT, unless
+    /// the profile knows better.
+    #[arg(long, value_name = "TYPE", value_parser = values::partition_type, requires = "disk", help_heading = "Disk")]
     pub(crate) partition_type: Option<TypeWish>,
 
     /// Name of the partition in a GPT, up to 36 characters; by default that of the volume
-    #[arg(long, value_name = "TEXT", value_parser = values::partition_label, requires = "partition_table", help_heading = "Disk")]
+    #[arg(long, value_name = "TEXT", value_parser = values::partition_label, requires = "disk", help_heading = "Disk")]
     pub(crate) partition_label: Option<String>,
 
     /// Name of the disk: eight hexadecimal digits for MBR, a GUID for GPT, or random; by default derived
-    #[arg(long, value_name = "ID", value_parser = values::disk_id, requires = "partition_table", help_heading = "Disk")]
+    #[arg(long, value_name = "ID", value_parser = values::disk_id, requires = "disk", help_heading = "Disk")]
     pub(crate) disk_id: Option<DiskIdArg>,
 
     /// Code that a BIOS starts, up to 440 bytes and the rest of the sector
     ///
     /// The table and its signature stay ours. With it, or with --boot-code, the partition is active.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "partition_table", help_heading = "Disk")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "disk", help_heading = "Disk")]
     pub(crate) mbr_code: Option<PathBuf>,
 
     /// Time zone of the stored times, which FAT does not record: UTC, local, Europe/Berlin, +02:00
@@ -365,6 +374,8 @@ pub(crate) enum Links {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableKind {
+    /// The volume alone, whatever the profile has; for a table that something else makes
+    None,
     /// Four entries in the first sector; for BIOS, Raspberry Pi and whatever is old
     Mbr,
     /// The table of UEFI, with a backup at the end

@@ -231,6 +231,7 @@ fn carry_out(args: &Args, prepared: &Prepared, progress: &Progress<'_>) -> Resul
     }
     let delivery = prepared.delivery.as_ref().filter(|_| !args.dry_run);
     let of_delivery = delivery.map(|delivery| delivery.notices(&plan)).unwrap_or_default();
+    tell::choices(args, &plan);
     tell::notices(args, &[&plan.notices[..], &of_delivery].concat());
     match delivery {
         Some(delivery) => delivery.carry_out(plan, progress),

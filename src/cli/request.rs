@@ -19,8 +19,8 @@ use crate::disk::Scheme;
 use crate::fat::boot::BOOT_SECTOR_BYTES;
 use crate::jobs::Jobs;
 use crate::plan::request::{
-    Clash, DiskIdWish, DiskWish, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Request,
-    TableWish, Times,
+    Clash, DiskIdWish, DiskWish, Format, Free, ImageSize, InvalidNames, LabelWish, Names, Profile,
+    Request, TableWish, Times,
 };
 use crate::printable;
 use crate::source::{LinkPolicy, Place, Sources};
@@ -58,6 +58,7 @@ pub(super) fn request(args: &Args, ground: Option<Ground>) -> Result<Request> {
     let zone = zone(&args.timezone)?;
     Ok(Request {
         sources: sources(args)?,
+        profile: args.profile,
         size: match (args.size, ground) {
             (None, Some(ground)) => ImageSize::Place(ground.bytes),
             (None | Some(SizeArg::Auto), _) => ImageSize::Auto,
@@ -197,15 +198,40 @@ fn format(args: &Args) -> Result<Format> {
 }
 
 fn disk(args: &Args, ground: Option<Ground>) -> Result<DiskWish> {
-    let Some(kind) = args.partition_table else {
-        let start_bytes = ground.and_then(|ground| ground.start_bytes);
-        return Ok(
-            start_bytes.map_or(DiskWish::None, |start_bytes| DiskWish::Within { start_bytes })
-        );
+    let of_table = [
+        (args.partition_start.is_some(), "--partition-start"),
+        (args.partition_type.is_some(), "--partition-type"),
+        (args.partition_label.is_some(), "--partition-label"),
+        (args.disk_id.is_some(), "--disk-id"),
+        (args.mbr_code.is_some(), "--mbr-code"),
+    ];
+    let of_table = of_table.into_iter().find_map(|(given, flag)| given.then_some(flag));
+    if let Some(start_bytes) = ground.and_then(|ground| ground.start_bytes) {
+        return match of_table {
+            Some(flag) => bail!("{flag} is of a partition table, and this one is there already"),
+            None => Ok(DiskWish::Within { start_bytes }),
+        };
+    }
+    let bare = if args.partition_table.is_some() { DiskWish::Bare } else { DiskWish::None };
+    let scheme = match args.partition_table {
+        Some(TableKind::Mbr) => Some(Scheme::Mbr),
+        Some(TableKind::Gpt) => Some(Scheme::Gpt),
+        Some(TableKind::None) => None,
+        None if of_table.is_none() => None,
+        None => args.profile.and_then(Profile::usual_table),
     };
-    let scheme = match kind {
-        TableKind::Mbr => Scheme::Mbr,
-        TableKind::Gpt => Scheme::Gpt,
+    let refusing = args.profile.filter(|profile| !profile.may_have_table());
+    if let (Some(profile), Some(flag)) = (refusing, of_table) {
+        bail!("--profile {profile}: there is no partition table; leave out {flag}");
+    }
+    let scheme = match (scheme, of_table) {
+        (Some(scheme), _) => scheme,
+        (None, None) => return Ok(bare),
+        (None, Some(flag)) => {
+            bail!(
+                "{flag} is of a partition table, and none is made; use --partition-table mbr or gpt"
+            )
+        }
     };
     Ok(DiskWish::Table(TableWish {
         scheme,

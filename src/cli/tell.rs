@@ -10,7 +10,8 @@ use super::args::Args;
 use super::exit::ExitCode;
 use super::terminal;
 use crate::event::{Notice, ProblemKind};
-use crate::plan::{Problems, Remedy};
+use crate::plan::profile::Choice;
+use crate::plan::{Plan, Problems, Remedy};
 use crate::report::{Report, human, json};
 use crate::verify::VerifyError;
 use crate::{Error, printable};
@@ -40,6 +41,15 @@ pub(super) fn notices(args: &Args, notices: &[Notice]) {
     }
     if args.verbose {
         complain(&format!("note: {}", human::NOT_STORED));
+    }
+}
+
+/// What a profile chose, and why.
+pub(super) fn choices(args: &Args, plan: &Plan) {
+    if let (true, Some((profile, choices))) = (args.verbose, plan.profile()) {
+        for Choice { text, .. } in choices {
+            complain(&format!("note: --profile {profile}: {text}"));
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::size;
 use crate::disk::Guid;
@@ -14,7 +14,7 @@ use crate::disk::mbr::PROTECTIVE;
 use crate::fat::attr::Attributes;
 use crate::fat::kind::FatKind;
 use crate::fat::label::Label;
-use crate::plan::request::{AttributeChange, TypeWish};
+use crate::plan::request::{AttributeChange, Profile, TypeWish};
 use crate::within::Address;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +95,15 @@ pub(super) fn jobs(text: &str) -> Result<NonZeroUsize, String> {
         Ok(count) if count.get() <= MOST_JOBS => Ok(count),
         _ => Err(format!("a number of threads is 1 to {MOST_JOBS}")),
     }
+}
+
+/// The name of a profile.
+pub(super) fn profile() -> impl TypedValueParser<Value = Profile> {
+    let named = |profile: Profile| PossibleValue::new(profile.id()).help(profile.purpose());
+    PossibleValuesParser::new(Profile::ALL.map(named)).try_map(|text| {
+        let found = Profile::ALL.into_iter().find(|profile| profile.id() == text);
+        found.ok_or("no such profile")
+    })
 }
 
 /// `12`, `16` or `32`.

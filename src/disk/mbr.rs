@@ -16,6 +16,14 @@ const SIGNATURE: [u8; 2] = [0x55, 0xAA];
 pub const PROTECTIVE: u8 = 0xEE;
 /// The EFI system partition.
 pub const ESP: u8 = 0xEF;
+/// FAT12, as old systems and memory cards have it.
+pub const FAT12_CHS: u8 = 0x01;
+/// FAT16 of fewer than 65,536 sectors; likewise.
+pub const FAT16_SMALL_CHS: u8 = 0x04;
+/// Larger FAT16; likewise.
+pub const FAT16_CHS: u8 = 0x06;
+/// FAT32; likewise.
+pub const FAT32_CHS: u8 = 0x0B;
 /// FAT32, addressed by sector numbers.
 pub const FAT32_LBA: u8 = 0x0C;
 /// FAT12 and FAT16, addressed by sector numbers.

@@ -2,6 +2,8 @@
 //! cluster would do. Searches with the rules of `size`; changes none.
 
 use super::misfit::Misfit;
+use super::profile::Profile;
+use super::profile::refusal::Refusal;
 use super::request::{Format, Free};
 use super::size::{ADVISED_CLUSTER_BYTES, Chosen, Search, Unfit};
 use crate::fat::boot::MIN_FAT32_RESERVED_SECTORS;
@@ -53,7 +55,7 @@ impl Search<'_> {
         {
             return Misfit::RootTooSmall { needed, most, remedy: self.root_remedy(needed) };
         }
-        match least.map(|least| self.image_bytes(least)) {
+        match least.map(|least| self.image_bytes(self.least_holding(least))) {
             Some(least)
                 if least > bytes && asked.kind.is_none() && asked.cluster_bytes.is_none() =>
             {
@@ -72,12 +74,26 @@ impl Search<'_> {
         }
     }
 
+    /// `least` sectors, or as many more as the tree needs.
+    fn least_holding(&self, least: u64) -> u64 {
+        match u32::try_from(least) {
+            Ok(total) if self.holds(total) => least,
+            _ => self.smallest_total().map_or(least, u64::from),
+        }
+    }
+
     fn root_remedy(&self, needed: u64) -> String {
         if self.format.root_entries.is_some() && needed <= 65_520 {
             let per_sector = self.sector_bytes() / 32;
             return format!("use --root-entries {}", needed.next_multiple_of(per_sector));
         }
-        "use --fat-type 32, or put the files into directories".to_owned()
+        let may_be_fat32 =
+            self.profile.is_none_or(|profile| profile.rules().kinds.contains(&FatKind::Fat32));
+        if may_be_fat32 {
+            "use --fat-type 32, or put the files into directories".to_owned()
+        } else {
+            "put the files into directories".to_owned()
+        }
     }
 
     /// The fewest sectors of any volume as asked for.
@@ -148,7 +164,8 @@ impl Search<'_> {
         {
             advice.push(self.size_advice(&format!("{} or more", or_more(least))));
         }
-        if self.format.kind.is_some() {
+        advice.extend(self.other_kind(total_sectors));
+        if self.typed.kind.is_some() {
             advice.push("leave out --fat-type for the type that suits the size".to_owned());
         }
         if advice.is_empty() { "ask for less".to_owned() } else { advice.join(", or ") }
@@ -163,6 +180,14 @@ impl Search<'_> {
         }
     }
 
+    /// Another type, which the consumer takes and its profile does not make unasked.
+    fn other_kind(&self, total_sectors: u32) -> Option<String> {
+        let rules = self.profile.filter(|_| self.typed.kind.is_none())?.rules();
+        let format = Format { kind: None, ..self.format.clone() };
+        let kind = Search { format: &format, ..*self }.choose(total_sectors)?.kind();
+        Some(format!("use --fat-type {}{}", kind.entry_bits(), rules.other_kinds_are))
+    }
+
     /// Why the tree does not fit into a legal volume.
     pub(super) fn too_small(&self, chosen: &Chosen) -> Misfit {
         let geometry = &chosen.geometry;
@@ -170,10 +195,11 @@ impl Search<'_> {
         let cluster_bytes = geometry.cluster_bytes();
         let mut advice = Vec::new();
         let needed = self.demand.clusters(geometry.kind(), cluster_bytes);
-        if needed <= available {
+        if needed <= available && self.free != Free::default() {
             advice.push("ask for less with --free".to_owned());
         }
         let size_bytes = self.size_that_would_do();
+        advice.extend(self.floppy_that_would_do().map(|larger| format!("use --profile {larger}")));
         if let Some(bytes) = size_bytes {
             advice.push(self.size_advice(&as_typed(bytes)));
         }
@@ -181,13 +207,13 @@ impl Search<'_> {
             advice.push(format!("use --cluster-size {smaller}"));
         }
         if advice.is_empty() {
-            advice.push("no image of this kind would do; leave something out".to_owned());
+            advice.push(self.what_to_leave_out());
         }
         Misfit::TooSmall {
             image_bytes: chosen.image_sectors * self.sector_bytes(),
             complete: self.complete,
             needed,
-            free: self.free_clusters(cluster_bytes, available),
+            free: self.free_clusters(cluster_bytes, available).max(self.spare_clusters()),
             available,
             cluster_bytes,
             size_bytes,
@@ -195,9 +221,39 @@ impl Search<'_> {
         }
     }
 
+    /// What to do about a tree that is too large for every image as asked for.
+    fn what_to_leave_out(&self) -> String {
+        match self.over_limit(u64::MAX) {
+            Some(Refusal::TreeOverLimit { most, why, remedy }) => {
+                format!("{} is the most, since {why}; {remedy}", as_typed(most))
+            }
+            _ => "no image of this kind would do; leave something out".to_owned(),
+        }
+    }
+
+    /// The least of the larger floppies that holds the tree.
+    fn floppy_that_would_do(&self) -> Option<Profile> {
+        let sectors = |profile: Profile| profile.floppy().map(|floppy| floppy.total_sectors);
+        let here = sectors(self.profile?)?;
+        Profile::ALL.into_iter().find(|profile| {
+            let search = Search { profile: Some(*profile), ..*self };
+            sectors(*profile).is_some_and(|total| total > here && search.holds(total))
+        })
+    }
+
     /// A size that holds the tree: whole MiB where that is not much more than the least.
     fn size_that_would_do(&self) -> Option<u64> {
+        match self.profile {
+            Some(Profile::SdCard) => {
+                return Some(self.smallest_card()?.image_sectors * self.sector_bytes());
+            }
+            Some(profile) if profile.floppy().is_some() => return None,
+            _ => {}
+        }
         let least = self.image_bytes(self.smallest_total()?.into());
+        if self.over_limit(least).is_some() {
+            return None;
+        }
         let round = least.next_multiple_of(1 << 20);
         let round_total = self.around.volume_sectors(round / self.sector_bytes());
         let round_total = u32::try_from(round_total).ok()?;
@@ -207,7 +263,8 @@ impl Search<'_> {
 
     /// The largest smaller cluster with which the tree fits into the same size.
     fn cluster_that_would_do(&self, total_sectors: u32) -> Option<u32> {
-        if self.format.cluster_bytes.is_some() {
+        let fixed = self.profile.is_some_and(Profile::has_fixed_layout);
+        if self.format.cluster_bytes.is_some() || fixed {
             return None;
         }
         let holds = |cluster_bytes: &u32| {
@@ -234,9 +291,12 @@ impl Search<'_> {
         if let (Some(reserved), Some(_)) = (self.format.reserved_sectors, self.format.align_bytes) {
             return Misfit::Misaligned { reserved };
         }
+        if let Some(refusal) = self.over_limit(u64::MAX) {
+            return Misfit::Refused(refusal);
+        }
         let advice = if self.free != Free::default() {
             "ask for less with --free, or leave something out of the source"
-        } else if self.format.kind.is_some() || self.format.cluster_bytes.is_some() {
+        } else if self.typed.kind.is_some() || self.typed.cluster_bytes.is_some() {
             "leave out --fat-type and --cluster-size, or leave something out of the source"
         } else {
             "leave something out of the source"

@@ -3,6 +3,7 @@
 /// The layout of a classic floppy, as all makers agree on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Floppy {
+    pub(super) total_sectors: u32,
     pub(super) media: u8,
     pub(super) sectors_per_track: u16,
     pub(super) heads: u16,
@@ -21,7 +22,15 @@ impl Floppy {
             5760 => (0xF0, 36, 2, 240),
             _ => return None,
         };
-        Some(Self { media, sectors_per_track, heads: 2, sectors_per_cluster, root_entries })
+        let heads = 2;
+        Some(Self {
+            total_sectors,
+            media,
+            sectors_per_track,
+            heads,
+            sectors_per_cluster,
+            root_entries,
+        })
     }
 }
 

@@ -4,7 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::problem::Figures;
+use super::problem::{Blame, Figures};
+use super::profile::refusal::Refusal;
 use crate::disk::Scheme;
 use crate::event::ProblemKind;
 use crate::fat::boot::MIN_FAT32_RESERVED_SECTORS;
@@ -236,6 +237,9 @@ pub enum Misfit {
         /// What would do.
         advice: String,
     },
+    /// The consumer that the image is for does not read it.
+    #[error(transparent)]
+    Refused(Refusal),
     /// No size would do.
     #[error("{asked} cannot hold the source at any size; {advice}")]
     NoSize {
@@ -247,9 +251,37 @@ pub enum Misfit {
 }
 
 impl Misfit {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::Refused(refusal) => refusal.blame(),
+            Self::SizeOverLimit { .. }
+            | Self::SizeNotWholeSectors { .. }
+            | Self::RootEntriesOnFat32
+            | Self::RootEntriesNotWholeSectors { .. }
+            | Self::AlignNotWholeSectors { .. }
+            | Self::StartNotWholeSectors { .. }
+            | Self::StartInTable { .. }
+            | Self::StartOverLimit { .. }
+            | Self::HiddenSectorsOfPartition
+            | Self::NotOfTable { .. }
+            | Self::ClusterOutOfRange { .. } => Blame::CommandLine,
+            Self::ReservedTooFew(_)
+            | Self::Misaligned { .. }
+            | Self::PlaceOverLimit { .. }
+            | Self::PlaceTooSmall { .. }
+            | Self::RootTooSmall { .. }
+            | Self::NoVolumeSoSmall { .. }
+            | Self::IllegalCount { .. }
+            | Self::TooSmall { .. }
+            | Self::NoSize { .. } => Blame::Format,
+        }
+    }
+
     /// What programs call it.
     pub fn problem_kind(&self) -> ProblemKind {
         match self {
+            Self::Refused(refusal) => refusal.problem_kind(),
             Self::SizeNotWholeSectors { .. } => ProblemKind::SizeNotWholeSectors,
             Self::SizeOverLimit { .. } | Self::PlaceOverLimit { .. } => ProblemKind::SizeOverLimit,
             Self::RootEntriesOnFat32
@@ -277,6 +309,7 @@ impl Misfit {
     pub fn figures(&self) -> Figures {
         let none = Figures::default();
         match *self {
+            Self::Refused(ref refusal) => refusal.figures(),
             Self::SizeNotWholeSectors { bytes, sector_bytes } => Figures {
                 bytes: Some(bytes),
                 needed_bytes: Some(whole_sectors(bytes, sector_bytes)),

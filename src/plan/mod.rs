@@ -7,6 +7,7 @@
 //! | `names` | the name under which each entry is stored |
 //! | `times`, `attributes` | its stamp; whether it is read-only, hidden and so on |
 //! | `count`, `demand` | how much there is, and whether any of it is too much |
+//! | [`profile`] | what one consumer needs, where the request leaves it open, and what it cannot read |
 //! | `size`, `floppy`, `smallest` | the volume: type, cluster, sectors |
 //! | [`misfit`], [`problem`], `advice` | what to say when there is none |
 //! | `alloc` | where everything lies |
@@ -26,6 +27,7 @@ mod identity;
 pub mod misfit;
 mod names;
 pub mod problem;
+pub mod profile;
 pub mod request;
 mod size;
 mod smallest;
@@ -38,6 +40,7 @@ use std::collections::HashMap;
 
 pub use count::Totals;
 pub use problem::{Blame, Figures, Problem, Problems, Remedy};
+pub use profile::Profile;
 pub use request::Request;
 
 use crate::disk::Disk;
@@ -51,8 +54,10 @@ use crate::fat::table::Chains;
 use crate::fat::time::DosTime;
 use crate::source::{NodeId, Tree};
 use count::Count;
+use misfit::Misfit;
 use names::Naming;
-use request::{DiskWish, ImageSize, Times};
+use profile::{Choice, Settled};
+use request::{DiskWish, Format, ImageSize, Times, TypeWish};
 use size::{Chosen, Search};
 use surroundings::Surroundings;
 
@@ -94,6 +99,7 @@ pub struct Plan {
     geometry: Geometry,
     facts: BootFacts,
     disk: Option<Disk>,
+    profile: Option<(Profile, Vec<Choice>)>,
     placed: Vec<Placed>,
     changed_names: HashMap<NodeId, String>,
     label_stamp: DosTime,
@@ -116,6 +122,7 @@ impl Plan {
         let mut naming = Naming {
             tree: &tree,
             policy: request.names,
+            profile: request.profile,
             placed: &mut placed,
             changed: &mut changed_names,
             problems: &mut problems,
@@ -125,22 +132,31 @@ impl Plan {
             tree.directories().iter().map(|directory| naming.name_children(*directory)).collect();
         attributes::decide(&tree, &changed_names, &request.attributes, &mut placed, &mut notices);
         let label = request.format.label;
+        let settled = Settled::of(request).map_err(Misfit::Refused);
         let labelled = label.is_some();
         let Count { demand, mut totals } =
             count::count(&tree, &mut placed, &records, labelled, &mut problems);
-        let around = Surroundings::of(&request.disk, &request.format);
+        let around = settled.clone().and_then(|wish| Surroundings::of(&wish.disk, &wish.format));
+        let format = settled.as_ref().map_or(&request.format, |wish| &wish.format);
         let search = Search {
-            format: &request.format,
+            format,
+            typed: &request.format,
+            profile: request.profile,
             demand: &demand,
             free: request.free,
             around: *around.as_ref().unwrap_or(&Surroundings::default()),
             complete: problems.is_empty(),
             placed: matches!(request.size, ImageSize::Place(_)),
         };
-        let chosen = match around.and_then(|_| search.run(request.size)) {
-            Ok(chosen) => chosen,
+        let decided =
+            around.and(settled.clone()).and_then(|wish| Ok((search.run(wish.size)?, wish)));
+        let (chosen, settled) = match decided {
+            Ok(decided) => decided,
             Err(misfit) => {
-                problems.push(Problem::Misfit(misfit));
+                problems.push(match request.profile {
+                    Some(profile) => Problem::ProfileMisfit { profile, misfit },
+                    None => Problem::Misfit(misfit),
+                });
                 return Err(Problems::new(problems));
             }
         };
@@ -153,9 +169,14 @@ impl Plan {
         totals.used_clusters = last_used + 1 - FIRST_CLUSTER;
         tell::clamped_times(&tree, &request.times, &placed, &mut notices);
         tell::volume(&search, &chosen, totals.used_clusters, label, &mut notices);
+        let profile = request.profile.map(|profile| {
+            let typed = (&request.format, &request.disk);
+            (profile, profile.choices(typed, &settled.disk, &chosen))
+        });
         let mut plan = Self {
-            facts: facts(request, &chosen, &search.around),
+            facts: facts(&settled.format, &chosen),
             disk: None,
+            profile,
             geometry: chosen.geometry,
             tree,
             placed,
@@ -167,8 +188,12 @@ impl Plan {
         };
         plan.facts.volume_id =
             request.format.volume_id.unwrap_or_else(|| identity::volume_id(&plan));
-        if let DiskWish::Table(table) = &request.disk {
-            plan.disk = Some(surroundings::disk(table, &plan, chosen.image_sectors));
+        if let DiskWish::Table(table) = &settled.disk {
+            let mut table = table.clone();
+            if request.profile == Some(Profile::SdCard) {
+                table.partition_type = TypeWish::Byte(profile::card_type(&chosen));
+            }
+            plan.disk = Some(surroundings::disk(&table, &plan, chosen.image_sectors));
         }
         Ok(plan)
     }
@@ -196,6 +221,11 @@ impl Plan {
     /// The disk around the volume, where it is part of the image.
     pub fn disk(&self) -> Option<&Disk> {
         self.disk.as_ref()
+    }
+
+    /// Who is to read the image, and what was chosen for that.
+    pub fn profile(&self) -> Option<(Profile, &[Choice])> {
+        self.profile.as_ref().map(|(profile, choices)| (*profile, choices.as_slice()))
     }
 
     /// Bytes of the image: of the disk, or of the volume that is all of it.
@@ -302,8 +332,7 @@ fn label_stamp(placed: &[Placed]) -> DosTime {
     stored.map(|place| place.stamp).max().unwrap_or(DosTime::EARLIEST)
 }
 
-fn facts(request: &Request, chosen: &Chosen, around: &Surroundings) -> BootFacts {
-    let format = &request.format;
+fn facts(format: &Format, chosen: &Chosen) -> BootFacts {
     let geometry = &chosen.geometry;
     let floppy = chosen.floppy;
     BootFacts {
@@ -318,7 +347,7 @@ fn facts(request: &Request, chosen: &Chosen, around: &Surroundings) -> BootFacts
         heads: format.heads.unwrap_or_else(|| {
             floppy.map_or_else(|| chs::heads(geometry.volume_bytes()), |floppy| floppy.heads)
         }),
-        hidden_sectors: match around.start {
+        hidden_sectors: match chosen.start {
             0 => format.hidden_sectors.unwrap_or(0),
             start => u32::try_from(start).unwrap_or(u32::MAX),
         },

@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::problem::Problem;
+use super::profile::Profile;
+use super::profile::names::Unreadable;
 use super::request::{Clash, InvalidNames, Names};
 use super::{Placed, StoredName};
 use crate::event::{Notice, NoticeKind};
@@ -18,6 +20,7 @@ use crate::source::{MetAt, NodeId, Tree};
 pub(super) struct Naming<'a> {
     pub(super) tree: &'a Tree,
     pub(super) policy: Names,
+    pub(super) profile: Option<Profile>,
     pub(super) placed: &'a mut [Placed],
     /// Names that are not stored as the host has them.
     pub(super) changed: &'a mut HashMap<NodeId, String>,
@@ -53,6 +56,7 @@ impl<'a> Naming<'a> {
             }
         }
         self.settle_clashes(&mut entries);
+        self.refuse_unreadable(&entries);
         self.store(&entries)
     }
 
@@ -96,7 +100,8 @@ impl<'a> Naming<'a> {
     }
 
     fn warn_of(&mut self, child: NodeId, name: &str) {
-        if name::is_device(name) {
+        let unreadable = self.profile.and_then(|profile| profile.unreadable(name));
+        if name::is_device(name) && unreadable != Some(Unreadable::Device) {
             let met_at = self.tree.met_at(child);
             if self.policy.windows_safe {
                 self.problems.push(Problem::DeviceName(met_at));
@@ -105,7 +110,7 @@ impl<'a> Naming<'a> {
                 self.notices.push(met_at.notice(NoticeKind::DeviceName, fact));
             }
         }
-        if name.starts_with(' ') {
+        if name.starts_with(' ') && unreadable != Some(Unreadable::LeadingBlank) {
             let met_at = self.tree.met_at(child);
             let fact = "name begins with a blank";
             self.notices.push(met_at.notice(NoticeKind::LeadingBlank, fact));
@@ -189,6 +194,19 @@ impl<'a> Naming<'a> {
         let met_at = self.tree.met_at(link);
         self.notices.push(met_at.notice(NoticeKind::LinkFolded, fact));
         self.leave_out(link);
+    }
+
+    /// Refuses names, as they are stored, that the consumer of the image cannot open.
+    fn refuse_unreadable(&mut self, entries: &[Candidate<'_>]) {
+        let Some(profile) = self.profile else { return };
+        let refused =
+            |entry: &&Candidate<'_>| entry.made_up && self.policy.invalid == InvalidNames::Error;
+        for entry in entries.iter().filter(|entry| !refused(entry)) {
+            if let Some(fault) = profile.unreadable(&entry.name) {
+                let met_at = self.tree.met_at(entry.id);
+                self.problems.push(Problem::Unreadable { met_at, profile, fault });
+            }
+        }
     }
 
     /// Gives every entry its short name, and a long one where it needs it.

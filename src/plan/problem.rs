@@ -7,6 +7,8 @@ use thiserror::Error;
 
 use super::count::MAX_FILE_BYTES;
 use super::misfit::Misfit;
+use super::profile::Profile;
+use super::profile::names::Unreadable;
 use crate::event::ProblemKind;
 use crate::fat::name::NameFault;
 use crate::fat::record::MAX_RECORDS;
@@ -79,6 +81,16 @@ pub enum Problem {
     /// A device name under `--windows-safe`.
     #[error("{0}: Windows takes this name for a device; rename it, or leave out --windows-safe")]
     DeviceName(MetAt),
+    /// A name that the consumer of the image cannot open.
+    #[error("{met_at}: --profile {profile}: {fault}; rename it")]
+    Unreadable {
+        /// The entry.
+        met_at: MetAt,
+        /// The profile.
+        profile: Profile,
+        /// What is wrong.
+        fault: Unreadable,
+    },
     /// A file of 4 GiB or more.
     #[error(
         "{met_at}: is {size_bytes} bytes long; a file on FAT has at most 4294967295; split or compress it"
@@ -103,33 +115,28 @@ pub enum Problem {
     /// The volume as asked for does not exist, or does not hold the tree.
     #[error(transparent)]
     Misfit(Misfit),
+    /// The same, of the volume that a profile wants.
+    #[error("--profile {profile}: {misfit}")]
+    ProfileMisfit {
+        /// The profile.
+        profile: Profile,
+        /// What is wrong.
+        misfit: Misfit,
+    },
 }
 
 impl Problem {
     /// Whose fault it is.
     pub fn blame(&self) -> Blame {
         match self {
-            Self::Misfit(
-                Misfit::SizeOverLimit { .. }
-                | Misfit::SizeNotWholeSectors { .. }
-                | Misfit::RootEntriesOnFat32
-                | Misfit::RootEntriesNotWholeSectors { .. }
-                | Misfit::AlignNotWholeSectors { .. }
-                | Misfit::StartNotWholeSectors { .. }
-                | Misfit::StartInTable { .. }
-                | Misfit::StartOverLimit { .. }
-                | Misfit::HiddenSectorsOfPartition
-                | Misfit::NotOfTable { .. }
-                | Misfit::ClusterOutOfRange { .. },
-            ) => Blame::CommandLine,
-            Self::FileTooLarge { .. } | Self::DirectoryTooLarge { .. } | Self::Misfit(_) => {
-                Blame::Format
-            }
+            Self::Misfit(misfit) | Self::ProfileMisfit { misfit, .. } => misfit.blame(),
+            Self::FileTooLarge { .. } | Self::DirectoryTooLarge { .. } => Blame::Format,
             Self::Source(_)
             | Self::Name { .. }
             | Self::NotUnicode(_)
             | Self::Clash { .. }
-            | Self::DeviceName(_) => Blame::Source,
+            | Self::DeviceName(_)
+            | Self::Unreadable { .. } => Blame::Source,
         }
     }
 
@@ -141,9 +148,10 @@ impl Problem {
             Self::NotUnicode(_) => ProblemKind::NameNotUnicode,
             Self::Clash { .. } => ProblemKind::NameClash,
             Self::DeviceName(_) => ProblemKind::DeviceName,
+            Self::Unreadable { .. } => ProblemKind::NameUnreadable,
             Self::FileTooLarge { .. } => ProblemKind::FileTooLarge,
             Self::DirectoryTooLarge { .. } => ProblemKind::DirectoryTooLarge,
-            Self::Misfit(misfit) => misfit.problem_kind(),
+            Self::Misfit(misfit) | Self::ProfileMisfit { misfit, .. } => misfit.problem_kind(),
         }
     }
 
@@ -156,9 +164,10 @@ impl Problem {
             | Self::NotUnicode(met_at)
             | Self::Clash { met_at, .. }
             | Self::DeviceName(met_at)
+            | Self::Unreadable { met_at, .. }
             | Self::FileTooLarge { met_at, .. } => Some(met_at),
             Self::DirectoryTooLarge { met_at, .. } => met_at.as_ref(),
-            Self::Misfit(_) => None,
+            Self::Misfit(_) | Self::ProfileMisfit { .. } => None,
         }
     }
 
@@ -175,7 +184,7 @@ impl Problem {
                 limit_records: Some(MAX_RECORDS),
                 ..Figures::default()
             },
-            Self::Misfit(misfit) => misfit.figures(),
+            Self::Misfit(misfit) | Self::ProfileMisfit { misfit, .. } => misfit.figures(),
             _ => Figures::default(),
         }
     }

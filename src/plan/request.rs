@@ -11,11 +11,15 @@ use crate::fat::label::Label;
 use crate::pattern::Patterns;
 use crate::source::Sources;
 
+pub use super::profile::Profile;
+
 /// A whole wish: sources and how to store them. By default nothing is stored, in the smallest image.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// What goes in.
     pub sources: Sources,
+    /// Who is to read the image: it completes what is left open of size, volume, disk and names.
+    pub profile: Option<Profile>,
     /// How large the image is.
     pub size: ImageSize,
     /// Room that is left for later.
@@ -47,9 +51,11 @@ pub enum ImageSize {
 /// What lies around the volume.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum DiskWish {
-    /// Nothing: the image is the volume.
+    /// Nothing, unless the profile has a table: the image is the volume.
     #[default]
     None,
+    /// Nothing, whatever the profile has.
+    Bare,
     /// A table with the volume as its only partition: the image is a whole disk.
     Table(TableWish),
     /// A disk that is there already; the image is the volume, and begins at this byte of it.

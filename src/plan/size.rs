@@ -4,6 +4,8 @@
 use super::demand::{Demand, MAX_CLUSTER_BYTES, MIN_CLUSTER_BYTES};
 use super::floppy::Floppy;
 use super::misfit::{Asked, Misfit};
+use super::profile::Profile;
+use super::profile::refusal::Refusal;
 use super::request::{Format, Free, ImageSize};
 use super::surroundings::Surroundings;
 use crate::fat::boot::MIN_FAT32_RESERVED_SECTORS;
@@ -31,6 +33,8 @@ pub(super) struct Chosen {
     pub(super) geometry: Geometry,
     /// Sectors of the image: those of the disk around the volume are among them.
     pub(super) image_sectors: u64,
+    /// Sectors of the disk before the volume.
+    pub(super) start: u64,
     /// The media byte that belongs to a classic floppy of that size.
     pub(super) floppy: Option<Floppy>,
 }
@@ -39,6 +43,9 @@ pub(super) struct Chosen {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Search<'a> {
     pub(super) format: &'a Format,
+    /// What was asked for before the profile completed it.
+    pub(super) typed: &'a Format,
+    pub(super) profile: Option<Profile>,
     pub(super) demand: &'a Demand,
     pub(super) free: Free,
     pub(super) around: Surroundings,
@@ -73,15 +80,23 @@ impl Search<'_> {
     pub(super) fn run(&self, size: ImageSize) -> Result<Chosen, Misfit> {
         self.check_options()?;
         match size {
+            _ if self.profile == Some(Profile::SdCard) => self.card(size),
             ImageSize::Bytes(bytes) | ImageSize::Place(bytes) => self.fixed(bytes),
-            ImageSize::Auto => self.smallest().ok_or_else(|| self.no_size()),
+            ImageSize::Auto => {
+                let chosen = self.smallest().ok_or_else(|| self.no_size())?;
+                match self.over_limit(chosen.image_sectors * self.sector_bytes()) {
+                    Some(refusal) => Err(Misfit::Refused(refusal)),
+                    None => Ok(chosen),
+                }
+            }
         }
     }
 
     fn smallest(&self) -> Option<Chosen> {
         let total = self.smallest_total()?;
         let image_sectors = self.around.image_sectors(total.into());
-        Some(Chosen { geometry: self.choose_for_auto(total)?, image_sectors, floppy: None })
+        let (geometry, start) = (self.choose_for_auto(total)?, self.around.start);
+        Some(Chosen { geometry, image_sectors, start, floppy: None })
     }
 
     fn fixed(&self, bytes: u64) -> Result<Chosen, Misfit> {
@@ -98,9 +113,20 @@ impl Search<'_> {
         if !bytes.is_multiple_of(sector_bytes) {
             return Err(Misfit::SizeNotWholeSectors { bytes, sector_bytes });
         }
+        if let Some(floppy) = self.profile.and_then(Profile::floppy) {
+            let (needed, most) = (self.demand.root_records, floppy.root_entries);
+            if needed > most.into() {
+                let remedy = "put the files into directories".to_owned();
+                return Err(Misfit::RootTooSmall { needed, most, remedy });
+            }
+        }
         let chosen = self.of_size(total).ok_or_else(|| self.not_legal(total))?;
         let chosen = Chosen { image_sectors, ..chosen };
-        if self.fits(&chosen.geometry, 0) { Ok(chosen) } else { Err(self.too_small(&chosen)) }
+        if self.fits(&chosen.geometry, self.spare_clusters()) {
+            Ok(chosen)
+        } else {
+            Err(self.too_small(&chosen))
+        }
     }
 
     /// Bytes of the smallest image around a volume of so many sectors.
@@ -110,14 +136,18 @@ impl Search<'_> {
 
     /// Whether a volume of that size holds the tree.
     pub(super) fn holds(&self, total_sectors: u32) -> bool {
-        self.of_size(total_sectors).is_some_and(|chosen| self.fits(&chosen.geometry, 0))
+        self.of_size(total_sectors)
+            .is_some_and(|chosen| self.fits(&chosen.geometry, self.spare_clusters()))
     }
 
     /// The volume of a size that was asked for.
     fn of_size(&self, total_sectors: u32) -> Option<Chosen> {
         let image_sectors = self.around.image_sectors(total_sectors.into());
-        let ordinary =
-            || Some(Chosen { geometry: self.choose(total_sectors)?, image_sectors, floppy: None });
+        let start = self.around.start;
+        let ordinary = || {
+            let geometry = self.choose(total_sectors)?;
+            Some(Chosen { geometry, image_sectors, start, floppy: None })
+        };
         self.classic_floppy(total_sectors).or_else(ordinary)
     }
 
@@ -150,8 +180,9 @@ impl Search<'_> {
 
     /// The classic layout for a floppy's size when nothing else was asked for.
     fn classic_floppy(&self, total_sectors: u32) -> Option<Chosen> {
-        // In a partition nothing is a floppy.
-        let open = self.format.leaves_layout_open() && self.around.start == 0;
+        // In a partition nothing is a floppy, and no consumer but its own wants one.
+        let wanted = self.profile.is_none_or(|profile| profile.floppy().is_some());
+        let open = wanted && self.format.leaves_layout_open() && self.around.start == 0;
         let floppy = Floppy::of_size(total_sectors).filter(|_| open)?;
         let grown = align_up(self.demand.root_records, self.records_per_sector())?;
         let shape = Shape {
@@ -164,7 +195,7 @@ impl Search<'_> {
             root_entries: u16::try_from(grown).ok()?.max(floppy.root_entries),
         };
         let image_sectors = total_sectors.into();
-        Some(Chosen { geometry: shape.solve()?, image_sectors, floppy: Some(floppy) })
+        Some(Chosen { geometry: shape.solve()?, image_sectors, start: 0, floppy: Some(floppy) })
     }
 
     /// Whether the root directory is larger than that of other volumes of its kind.
@@ -175,7 +206,7 @@ impl Search<'_> {
     }
 
     /// The layout that we prefer for a volume of `total_sectors`, whatever it has to hold.
-    fn choose(&self, total_sectors: u32) -> Option<Geometry> {
+    pub(super) fn choose(&self, total_sectors: u32) -> Option<Geometry> {
         self.choose_among(total_sectors, true)
     }
 
@@ -194,7 +225,7 @@ impl Search<'_> {
             (Some(FatKind::Fat16), _) => &[FatKind::Fat16],
             (Some(FatKind::Fat32), _) => &[FatKind::Fat32],
             (None, Some(_)) => &[FatKind::Fat12, FatKind::Fat16],
-            (None, None) => &FatKind::ALL,
+            (None, None) => self.profile.map_or(&FatKind::ALL, |profile| profile.rules().kinds),
         }
     }
 
@@ -212,6 +243,7 @@ impl Search<'_> {
         };
         // Over 8 TiB there is no FAT32 with clusters of 32 KiB.
         let most = if bytes > 8192 * GIB { MAX_CLUSTER_BYTES } else { ADVISED_CLUSTER_BYTES };
+        let most = most.min(self.most_cluster_bytes());
         let mut sizes: Vec<u32> = doublings(preferred, most).collect();
         if smaller_too {
             let smaller = doublings(u32::from(self.format.sector_bytes), preferred / 2);
@@ -348,10 +380,25 @@ impl Search<'_> {
             Some(cluster_bytes) => vec![cluster_bytes],
             None => doublings(
                 MIN_CLUSTER_BYTES.max(u32::from(self.format.sector_bytes)),
-                MAX_CLUSTER_BYTES,
+                self.most_cluster_bytes(),
             )
             .collect(),
         }
+    }
+
+    /// The largest cluster that is made unasked.
+    fn most_cluster_bytes(&self) -> u32 {
+        self.profile.map_or(MAX_CLUSTER_BYTES, |profile| profile.rules().most_cluster_bytes)
+    }
+
+    /// Clusters at the end that the consumer cannot read.
+    pub(super) fn spare_clusters(&self) -> u64 {
+        self.profile.map_or(0, |profile| profile.rules().spare_clusters)
+    }
+
+    /// Why an image of so many bytes is more than the consumer reads.
+    pub(super) fn over_limit(&self, image_bytes: u64) -> Option<Refusal> {
+        self.profile?.rules().over_limit(image_bytes)
     }
 
     pub(super) fn sector_bytes(&self) -> u64 {

@@ -7,7 +7,7 @@ use crate::fat::kind::FatKind;
 use crate::units::align_up;
 
 /// An image whose size is ours to choose is a multiple of so many sectors.
-const AUTO_SECTORS: u32 = 32;
+pub(super) const AUTO_SECTORS: u32 = 32;
 
 /// FatFs, the driver of most microcontrollers, mounts no volume of fewer sectors.
 pub(super) const WIDELY_READ_SECTORS: u32 = 128;
@@ -52,7 +52,7 @@ impl Search<'_> {
     }
 
     /// The fewest clusters that hold the tree, the room asked for and one more.
-    fn least_count(&self, kind: FatKind, cluster_bytes: u32) -> u64 {
+    pub(super) fn least_count(&self, kind: FatKind, cluster_bytes: u32) -> u64 {
         let used = self.demand.clusters(kind, cluster_bytes).saturating_add(1);
         match self.free {
             Free::Bytes(_) => used.saturating_add(self.free_clusters(cluster_bytes, 0)),

@@ -35,7 +35,7 @@ impl Surroundings {
     pub(super) fn of(disk: &DiskWish, format: &Format) -> Result<Self, Misfit> {
         let sector_bytes = u64::from(format.sector_bytes);
         match disk {
-            DiskWish::None => Ok(Self { step: 1, ..Self::default() }),
+            DiskWish::None | DiskWish::Bare => Ok(Self { step: 1, ..Self::default() }),
             DiskWish::Within { start_bytes } => {
                 check_hidden_sectors(format)?;
                 let start = start_sectors(*start_bytes, sector_bytes)?;

@@ -1,10 +1,12 @@
 //! What the user should know of the decisions that were made. Decides nothing.
 
+use super::profile::Profile;
 use super::request::{LabelWish, Times};
 use super::size::{Chosen, Search};
 use super::smallest::WIDELY_READ_SECTORS;
 use super::{Placed, times};
 use crate::event::{Notice, NoticeKind};
+use crate::fat::kind::FatKind;
 use crate::source::Tree;
 
 /// Times that lie outside what FAT can store.
@@ -45,6 +47,13 @@ pub(super) fn volume(
     }
     if let Some(wish) = label.filter(|wish| wish.made_capital) {
         tell(NoticeKind::LabelMadeCapital, format!("label made capital: {}", wish.label));
+    }
+    if search.profile == Some(Profile::Esp) && geometry.kind() != FatKind::Fat32 {
+        let text = format!(
+            "an EFI system partition of {} is for removable media: on other disks firmware looks for FAT32",
+            geometry.kind()
+        );
+        tell(NoticeKind::RemovableOnly, text);
     }
     if used_clusters == geometry.cluster_count() {
         let text = "the tree fills the last cluster, which some boot ROMs cannot read";

@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::{Report, WrittenTo, hexadecimal, region_name, volume_id_text};
 use crate::disk::{Disk, Table};
 use crate::event::ProblemKind;
-use crate::plan::{Figures, Problem, Problems, Remedy};
+use crate::plan::profile::Choice;
+use crate::plan::{Figures, Problem, Problems, Profile, Remedy};
 use crate::printable;
 use crate::sink::{Cache, Cloning, Reason, Room, Strategy, Target, Writing};
 use crate::source::MetAt;
@@ -67,6 +68,8 @@ struct ImageFacts<'a> {
     volume: VolumeFacts,
     #[serde(skip_serializing_if = "Option::is_none")]
     disk: Option<DiskFacts<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<ProfileFacts<'a>>,
     contents: ContentsFacts,
     regions: Vec<RegionFacts>,
     largest: Vec<FileFacts>,
@@ -115,6 +118,19 @@ struct DiskFacts<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     partition_label: Option<&'a str>,
     bios_bootable: bool,
+}
+
+/// Whom the image is for, and what that decided.
+#[derive(Serialize)]
+struct ProfileFacts<'a> {
+    name: &'static str,
+    choices: Vec<ChoiceFacts<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChoiceFacts<'a> {
+    about: &'static str,
+    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -372,6 +388,7 @@ fn image_facts(report: &Report) -> ImageFacts<'_> {
         image_bytes: plan.image_bytes(),
         volume: volume_facts(report),
         disk: plan.disk().map(disk_facts),
+        profile: plan.profile().map(profile_facts),
         contents: ContentsFacts {
             files: totals.files,
             directories: totals.directories,
@@ -383,6 +400,11 @@ fn image_facts(report: &Report) -> ImageFacts<'_> {
         largest: largest.collect(),
         notices: notices.collect(),
     }
+}
+
+fn profile_facts<'a>((profile, choices): (Profile, &'a [Choice])) -> ProfileFacts<'a> {
+    let fact = |choice: &'a Choice| ChoiceFacts { about: choice.about, text: &choice.text };
+    ProfileFacts { name: profile.id(), choices: choices.iter().map(fact).collect() }
 }
 
 fn disk_facts(disk: &Disk) -> DiskFacts<'_> {
