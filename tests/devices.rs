@@ -18,8 +18,8 @@ use mkfatimg::{Delivery, Error};
 use rustix::fs::OFlags;
 use serde_json::Value;
 use support::{
-    Expect, LoopDevice, Mounted, Ran, Tool, TreeBuilder, Workplace, assert_sound, request, sha256,
-    skip,
+    Expect, LoopDevice, Mounted, Ran, Tool, TreeBuilder, Workplace, assert_sound, request, schema,
+    sha256, skip,
 };
 
 const MIB: u64 = 1 << 20;
@@ -112,6 +112,8 @@ fn without_a_size_the_volume_fills_the_device_in_its_own_sectors() {
         let parts = ["bytes", "hole_bytes", "left_bytes"];
         let parts = parts.map(|part| report["written"][part].as_u64().unwrap());
         assert_eq!(parts.iter().sum::<u64>(), DEVICE_BYTES);
+        let schema = schema::of("docs/report.schema.json");
+        assert_eq!(schema::judged(&schema, &[report]).unwrap_or_default().concat(), [""; 0]);
         assert_sound(&bench.device.file, &bench.expect());
         // The same bytes as in a file.
         let size = DEVICE_BYTES.to_string();

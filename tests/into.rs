@@ -13,7 +13,7 @@ use mkfatimg::verify::Depth;
 use mkfatimg::{Delivery, Error};
 use serde_json::Value;
 use support::{
-    Expect, LoopDevice, Ran, Tool, TreeBuilder, Workplace, assert_sound, request, sha256,
+    Expect, LoopDevice, Ran, Tool, TreeBuilder, Workplace, assert_sound, request, schema, sha256,
 };
 
 const MIB: u64 = 1 << 20;
@@ -112,6 +112,9 @@ fn a_partition_becomes_the_new_volume_and_nothing_around_it_changes() {
         let told = "partition 1 holds something that is no FAT volume; add --force to overwrite it";
         bench.refused("disk.img@p1", &[], 2, &format!("disk.img: {told}"));
         let report = bench.build("disk.img@p1", &["--force"], first.clone());
+        let schema = schema::of("docs/report.schema.json");
+        let judged = schema::judged(&schema, std::slice::from_ref(&report)).unwrap_or_default();
+        assert_eq!(judged.concat(), [""; 0]);
         assert_eq!(report["output"], "disk.img, partition 1");
         assert_eq!(report["volume"]["hidden_sectors"], 2048);
         // A blank place needs no word, and neither does FAT.
