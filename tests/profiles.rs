@@ -243,7 +243,11 @@ fn what_does_not_fit_is_refused_with_what_would() {
         ),
         (
             "esp --size 20M --fat-type 32",
-            "--profile esp: FAT32 is not possible in 20M: with clusters of 512 bytes it would have 40298, and FAT32 takes 65541 to 268435445; use --size 33300K or more, or leave out --fat-type for the type that suits the size",
+            "--profile esp: FAT32 is not possible in 20M: with clusters of 512 bytes it would have 40298, and FAT32 takes 65541 to 268435445; use --size 33300K or more, or use --fat-type 16 for removable media",
+        ),
+        (
+            "esp --size 300M --fat-type 12",
+            "--profile esp: FAT12 is not possible in 300M: with clusters of 32768 bytes it would have 9598, and FAT12 takes 1 to 4068; use --size 130239K or less, or leave out --fat-type for the type that the profile makes",
         ),
         (
             "raspberry-pi --size 20M",
@@ -283,11 +287,11 @@ fn what_does_not_fit_is_refused_with_what_would() {
         ),
         (
             "usb --from large --size 30M",
-            "--profile usb: image of 30M is too small: the source needs 40M in clusters of 4K, and there is room for 29672K; use --size 42M",
+            "--profile usb: image of 30M is too small: the source needs 40M in clusters of 4K, and there is room for 29648K; use --size 42M",
         ),
         (
             "u-boot --from large --size 30M",
-            "--profile u-boot: image of 30M is too small: the source needs 40M in clusters of 4K, and there is room for 29672K; use --size 42M",
+            "--profile u-boot: image of 30M is too small: the source needs 40M in clusters of 4K, and there is room for 29648K; use --size 42M",
         ),
     ] {
         assert_refused(&place, line, 3, text);
@@ -825,6 +829,7 @@ fn ways_out(request: &Request, text: &str) -> Vec<Request> {
             ["--size", "or" | "is"] => continue,
             ["--size", size] => way.size = ImageSize::Bytes(bytes_of(size)),
             ["out", "--size"] => way.size = ImageSize::Auto,
+            ["out", "--fat-type"] => way.format.kind = None,
             ["--fat-type", bits] => {
                 way.format.kind = [Fat12, Fat16, Fat32]
                     .into_iter()
@@ -857,7 +862,8 @@ fn assert_readable(profile: Profile, plan: &Plan) {
     let (kind, cluster_bytes) = (geometry.kind(), geometry.cluster_bytes());
     let scheme = plan.disk().map(|disk| disk.scheme());
     assert!(geometry.is_safe_for_its_kind(), "{context}");
-    assert!(cluster_bytes <= 32 << 10, "{context}");
+    let most = if matches!(profile, Profile::Usb | Profile::UBoot) { 64 << 10 } else { 32 << 10 };
+    assert!(cluster_bytes <= most, "{context}");
     match profile {
         Profile::Esp => assert_eq!(scheme, None, "{context}"),
         Profile::RaspberryPi => {
@@ -880,41 +886,73 @@ fn assert_readable(profile: Profile, plan: &Plan) {
     }
 }
 
-/// Whatever the size, there is an image that the consumer reads, or a way to one.
+/// Holds the image for the request, or those to which its refusal leads, against what the consumer
+/// reads. Whether there is an image without them.
+fn assert_leads_to_an_image(request: &Request) -> bool {
+    let profile = request.profile.unwrap();
+    let problems = match plan(request) {
+        Ok(plan) => {
+            let ImageSize::Bytes(bytes) = request.size else { panic!("{:?}", request.size) };
+            assert_eq!(plan.image_bytes(), bytes);
+            assert_readable(profile, &plan);
+            match (request.format.kind, profile) {
+                (Some(kind), _) => assert_eq!(plan.geometry().kind(), kind, "{bytes}"),
+                (None, Profile::Esp | Profile::RaspberryPi) => {
+                    assert_eq!(plan.geometry().kind(), Fat32, "{bytes}");
+                }
+                _ => {}
+            }
+            return true;
+        }
+        Err(problems) => problems,
+    };
+    let context = format!("{:?} {:?}", request.size, request.format.kind);
+    let [Problem::ProfileMisfit { .. }] = &problems.0[..] else { panic!("{problems:?}") };
+    let text = problems.to_string();
+    let advice = text.split_once("; ").unwrap_or_else(|| panic!("{context}: {text}")).1;
+    let ways = ways_out(request, advice);
+    assert!(!ways.is_empty(), "{context}: {text}");
+    for way in ways {
+        let plan = plan(&way).unwrap_or_else(|other| panic!("{context}: {text}\n{other}"));
+        assert_readable(profile, &plan);
+    }
+    false
+}
+
+/// Whatever the size and the type, there is an image that the consumer reads, or a way to one.
 fn assert_every_size_leads_to_an_image(sizes: impl Iterator<Item = u64>) {
     let scratch = scratch();
     let source = tree(scratch.path());
     let (mut made, mut refused) = (0, 0);
     for bytes in sizes {
         for profile in Profile::ALL {
-            let request = of_profile(&source, profile, ImageSize::Bytes(bytes));
-            let problems = match plan(&request) {
-                Ok(plan) => {
-                    assert_eq!(plan.image_bytes(), bytes);
-                    assert_readable(profile, &plan);
-                    if profile == Profile::Esp || profile == Profile::RaspberryPi {
-                        assert_eq!(plan.geometry().kind(), Fat32, "{bytes}");
-                    }
-                    made += 1;
-                    continue;
+            let kinds: &[_] = match profile {
+                Profile::Esp | Profile::Usb | Profile::UBoot => {
+                    &[None, Some(Fat12), Some(Fat16), Some(Fat32)]
                 }
-                Err(problems) => problems,
+                Profile::RaspberryPi => &[None, Some(Fat16), Some(Fat32)],
+                Profile::ElTorito => &[None, Some(Fat12), Some(Fat16)],
+                _ => &[None],
             };
-            let [Problem::ProfileMisfit { .. }] = &problems.0[..] else { panic!("{problems:?}") };
-            let text = problems.to_string();
-            let advice = text.split_once("; ").unwrap_or_else(|| panic!("{text}")).1;
-            let ways = ways_out(&request, advice);
-            assert!(!ways.is_empty(), "{bytes}: {text}");
-            for way in ways {
-                let plan = plan(&way).unwrap_or_else(|other| panic!("{bytes}: {text}\n{other}"));
-                assert_readable(profile, &plan);
+            for kind in kinds {
+                // A size that is no whole sectors of a CD is refused for that alone.
+                let size = match (profile, kind) {
+                    (Profile::ElTorito, Some(_)) => bytes / 2048 * 2048,
+                    _ => bytes,
+                };
+                let mut request = of_profile(&source, profile, ImageSize::Bytes(size));
+                request.format.kind = *kind;
+                match assert_leads_to_an_image(&request) {
+                    true => made += 1,
+                    false => refused += 1,
+                }
             }
-            refused += 1;
         }
     }
     assert!(made > 100 && refused > 100, "{made} {refused}");
 }
 
+/// From 64 KiB to 64 GiB.
 #[test]
 fn every_size_leads_to_an_image() {
     let steps = std::iter::successors(Some(64 * KIB), |size| Some(size + size / 9 / 512 * 512));
@@ -937,7 +975,7 @@ fn every_size_around_a_border_leads_to_an_image() {
         2 * GIB + 8 * MIB,
         32 * GIB,
     ];
-    let around = |border: u64| (0..24).map(move |step| border - 12 * 33 * 512 + step * 33 * 512);
+    let around = |border: u64| (0..12).map(move |step| border - 6 * 67 * 512 + step * 67 * 512);
     assert_every_size_leads_to_an_image(borders.into_iter().flat_map(around));
 }
 

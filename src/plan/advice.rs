@@ -55,7 +55,9 @@ impl Search<'_> {
         {
             return Misfit::RootTooSmall { needed, most, remedy: self.root_remedy(needed) };
         }
-        match least.map(|least| self.image_bytes(self.least_holding(least))) {
+        let unit = self.size_unit_bytes();
+        let bytes_of = |least| self.image_bytes(self.least_holding(least)).next_multiple_of(unit);
+        match least.map(bytes_of) {
             Some(least)
                 if least > bytes && asked.kind.is_none() && asked.cluster_bytes.is_none() =>
             {
@@ -155,19 +157,18 @@ impl Search<'_> {
             .collect();
         // Whole KiB are easier to type, and what is a little more than the least is legal too.
         let bytes = |sectors: u64| self.image_bytes(sectors);
-        let or_more = |sectors: u64| as_typed(bytes(sectors).next_multiple_of(1 << 10));
-        let or_less = |sectors: u64| as_typed(bytes(sectors) >> 10 << 10);
+        let unit = self.size_unit_bytes().max(1 << 10);
+        let or_more = |sectors: u64| as_typed(bytes(sectors).next_multiple_of(unit));
+        let or_less = |sectors: u64| as_typed(bytes(sectors) / unit * unit);
         if let Some(most) = ranges.iter().map(|range| range.1).filter(|most| *most < total).max() {
             advice.push(self.size_advice(&format!("{} or less", or_less(most))));
         }
         if let Some(least) = ranges.iter().map(|range| range.0).filter(|least| *least > total).min()
         {
-            advice.push(self.size_advice(&format!("{} or more", or_more(least))));
+            let least = or_more(self.least_holding(least));
+            advice.push(self.size_advice(&format!("{least} or more")));
         }
         advice.extend(self.other_kind(total_sectors));
-        if self.typed.kind.is_some() {
-            advice.push("leave out --fat-type for the type that suits the size".to_owned());
-        }
         if advice.is_empty() { "ask for less".to_owned() } else { advice.join(", or ") }
     }
 
@@ -180,11 +181,22 @@ impl Search<'_> {
         }
     }
 
-    /// Another type, which the consumer takes and its profile does not make unasked.
+    /// Another type that is legal in this size, and that the consumer takes.
     fn other_kind(&self, total_sectors: u32) -> Option<String> {
-        let rules = self.profile.filter(|_| self.typed.kind.is_none())?.rules();
-        let format = Format { kind: None, ..self.format.clone() };
-        let kind = Search { format: &format, ..*self }.choose(total_sectors)?.kind();
+        let asked = self.typed.kind.is_some();
+        let Some(rules) = self.profile.map(Profile::rules) else {
+            return asked
+                .then(|| "leave out --fat-type for the type that suits the size".to_owned());
+        };
+        let legal = |kind: Option<FatKind>| {
+            let format = Format { kind, ..self.format.clone() };
+            let geometry = Search { format: &format, ..*self }.choose(total_sectors);
+            geometry.map(|geometry| geometry.kind())
+        };
+        if asked && legal(rules.kind).is_some() {
+            return Some("leave out --fat-type for the type that the profile makes".to_owned());
+        }
+        let kind = legal(None)?;
         Some(format!("use --fat-type {}{}", kind.entry_bits(), rules.other_kinds_are))
     }
 

@@ -396,6 +396,11 @@ impl Search<'_> {
         self.profile.map_or(0, |profile| profile.rules().spare_clusters)
     }
 
+    /// Sizes are multiples of this.
+    pub(super) fn size_unit_bytes(&self) -> u64 {
+        self.profile.map_or(1, |profile| profile.rules().size_unit_bytes())
+    }
+
     /// Why an image of so many bytes is more than the consumer reads.
     pub(super) fn over_limit(&self, image_bytes: u64) -> Option<Refusal> {
         self.profile?.rules().over_limit(image_bytes)

@@ -53,7 +53,7 @@ pub(in crate::plan) struct Rules {
     /// Types of FAT that may be.
     pub(in crate::plan) kinds: &'static [FatKind],
     /// The one that is made unless another is asked for; `None` is by size.
-    pub(super) kind: Option<FatKind>,
+    pub(in crate::plan) kind: Option<FatKind>,
     pub(super) why_kind: &'static str,
     /// What the other types are good for.
     pub(in crate::plan) other_kinds_are: &'static str,
@@ -203,6 +203,14 @@ impl Profile {
 }
 
 impl Rules {
+    /// What a size is a multiple of.
+    pub(in crate::plan) fn size_unit_bytes(&self) -> u64 {
+        match self.sizes {
+            Sizes::UpTo { unit_bytes, .. } => unit_bytes,
+            Sizes::Any | Sizes::Exactly(_) => 1,
+        }
+    }
+
     /// What to say of a tree that takes so many bytes, if that is too much.
     pub(in crate::plan) fn over_limit(&self, image_bytes: u64) -> Option<Refusal> {
         match self.sizes {
