@@ -1019,3 +1019,42 @@ fn a_volume_for_a_table_of_others_has_no_table() {
         assert_eq!(plan(&request).is_ok(), gpt, "{profile}");
     }
 }
+
+/// Nobody typed the size of a device or a partition.
+#[test]
+fn a_place_of_another_size_is_told_which_to_ask_for() {
+    let scratch = scratch();
+    let source = tree(scratch.path());
+    let refused = |profile, bytes, sector_bytes| {
+        let mut request = of_profile(&source, profile, ImageSize::Place(bytes));
+        request.format.sector_bytes = sector_bytes;
+        plan(&request).unwrap_err().to_string()
+    };
+    for (profile, bytes, sector_bytes, text) in [
+        (Profile::Floppy1440, 2 * MIB, 512, "is 1440K to the byte, not 2M; add --size 1440K"),
+        (Profile::Floppy1440, MIB, 512, "is 1440K to the byte, not 1M; take a larger one"),
+        (
+            Profile::SdCard,
+            64 * GIB,
+            512,
+            "the size of the place, 64G, is too large: memory cards of more have exFAT; add --size 32G",
+        ),
+        (
+            Profile::ElTorito,
+            MIB + 512,
+            512,
+            "the size of the place, 1049088, is no multiple of 2048 bytes, a sector of a CD; add --size 1048576",
+        ),
+        (
+            Profile::RaspberryPi,
+            64 * MIB,
+            4096,
+            "boot ROMs read sectors of 512 bytes; take a device with such",
+        ),
+    ] {
+        let expected = format!("--profile {profile}: {text}");
+        assert_eq!(refused(profile, bytes, sector_bytes), expected);
+    }
+    let card = plan(&of_profile(&source, Profile::SdCard, ImageSize::Place(GIB))).unwrap();
+    assert!(assert_card(&card) || card.disk().unwrap().first_sector == 351);
+}

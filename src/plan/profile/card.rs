@@ -87,7 +87,11 @@ impl Search<'_> {
                 let least = sectors.find_map(|sectors| self.card_of(sectors).filter(holds));
                 let least = least.or_else(|| self.smallest_card());
                 let least = least.map_or(bytes, |chosen| chosen.image_sectors * SECTOR_BYTES);
-                Misfit::NoVolumeSoSmall { bytes, asked, least }
+                if self.placed {
+                    Misfit::PlaceTooSmall { bytes, asked, least }
+                } else {
+                    Misfit::NoVolumeSoSmall { bytes, asked, least }
+                }
             }
         }
     }

@@ -18,16 +18,20 @@ pub enum Refusal {
         remedy: String,
     },
     /// The size is another than the consumer's.
-    #[error("is {} to the byte, not {}; leave out --size", as_typed(*needed), as_typed(*bytes))]
+    #[error("is {} to the byte, not {}; {}", as_typed(*needed), as_typed(*bytes), other_size(*bytes, *needed, *placed))]
     OtherSize {
         /// The size asked for, or that of the place.
         bytes: u64,
         /// The only one.
         needed: u64,
+        /// Whether it is the size of the place.
+        placed: bool,
     },
     /// The size is no multiple of what it must be.
     #[error(
-        "--size {bytes} is no multiple of {unit_bytes} bytes, a sector of a CD; use --size {needed}"
+        "{} is no multiple of {unit_bytes} bytes, a sector of a CD; {} --size {needed}",
+        told(&bytes.to_string(), *placed),
+        if *placed { "add" } else { "use" }
     )]
     NotWholeUnits {
         /// The size.
@@ -36,9 +40,15 @@ pub enum Refusal {
         unit_bytes: u64,
         /// One near it.
         needed: u64,
+        /// Whether it is the size of the place.
+        placed: bool,
     },
     /// The size is more than the consumer reads.
-    #[error("--size {} is too large: {why}; use --size {} or less", as_typed(*bytes), as_typed(*most))]
+    #[error(
+        "{} is too large: {why}; {}",
+        told(&as_typed(*bytes), *placed),
+        if *placed { format!("add --size {}", as_typed(*most)) } else { format!("use --size {} or less", as_typed(*most)) }
+    )]
     SizeOverLimit {
         /// The size.
         bytes: u64,
@@ -46,6 +56,8 @@ pub enum Refusal {
         most: u64,
         /// Why there is no more.
         why: &'static str,
+        /// Whether it is the size of the place.
+        placed: bool,
     },
     /// The tree takes more than the consumer reads.
     #[error(
@@ -89,7 +101,7 @@ impl Refusal {
         let none = Figures::default();
         match *self {
             Self::Option { .. } => none,
-            Self::OtherSize { bytes, needed } | Self::NotWholeUnits { bytes, needed, .. } => {
+            Self::OtherSize { bytes, needed, .. } | Self::NotWholeUnits { bytes, needed, .. } => {
                 Figures { bytes: Some(bytes), needed_bytes: Some(needed), ..none }
             }
             Self::SizeOverLimit { bytes, most, .. } => {
@@ -97,5 +109,19 @@ impl Refusal {
             }
             Self::TreeOverLimit { most, .. } => Figures { limit_bytes: Some(most), ..none },
         }
+    }
+}
+
+/// A size as it was asked for, or as the place has it.
+fn told(size: &str, placed: bool) -> String {
+    if placed { format!("the size of the place, {size},") } else { format!("--size {size}") }
+}
+
+/// What to do about a size that is not the only one.
+fn other_size(bytes: u64, needed: u64, placed: bool) -> String {
+    match placed {
+        false => "leave out --size".to_owned(),
+        true if bytes > needed => format!("add --size {}", as_typed(needed)),
+        true => "take a larger one".to_owned(),
     }
 }

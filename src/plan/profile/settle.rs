@@ -32,7 +32,13 @@ impl Profile {
     fn settle(self, mut wish: Settled) -> Result<Settled, Refusal> {
         let rules = self.rules();
         if let (Some(why), true) = (rules.why_512, wish.format.sector_bytes != 512) {
-            return refuse(why, "leave out --sector-size");
+            return refuse(
+                why,
+                match wish.size {
+                    ImageSize::Place(_) => "take a device with such",
+                    _ => "leave out --sector-size",
+                },
+            );
         }
         let kind = self.kind(&rules, &wish.format)?;
         wish.disk = disk(&rules, wish.disk, kind)?;
@@ -172,21 +178,24 @@ fn size(rules: &Rules, asked: ImageSize) -> Result<ImageSize, Refusal> {
         ImageSize::Auto => None,
         ImageSize::Bytes(bytes) | ImageSize::Place(bytes) => Some(bytes),
     };
+    let placed = matches!(asked, ImageSize::Place(_));
     match (rules.sizes, bytes) {
         (Sizes::Any, _) | (Sizes::UpTo { .. }, None) => Ok(asked),
         (Sizes::Exactly(needed), None) => Ok(ImageSize::Bytes(needed)),
         (Sizes::Exactly(needed), Some(bytes)) if bytes != needed => {
-            Err(Refusal::OtherSize { bytes, needed })
+            Err(Refusal::OtherSize { bytes, needed, placed })
         }
         (Sizes::Exactly(_), Some(_)) => Ok(asked),
         (Sizes::UpTo { most_bytes, why, .. }, Some(bytes)) if bytes > most_bytes => {
-            Err(Refusal::SizeOverLimit { bytes, most: most_bytes, why })
+            Err(Refusal::SizeOverLimit { bytes, most: most_bytes, why, placed })
         }
         (Sizes::UpTo { unit_bytes, .. }, Some(bytes))
             if unit_bytes > 512 && !bytes.is_multiple_of(unit_bytes) =>
         {
-            let needed = bytes.next_multiple_of(unit_bytes);
-            Err(Refusal::NotWholeUnits { bytes, unit_bytes, needed })
+            // A place does not grow.
+            let less = bytes / unit_bytes * unit_bytes;
+            let needed = if placed { less } else { bytes.next_multiple_of(unit_bytes) };
+            Err(Refusal::NotWholeUnits { bytes, unit_bytes, needed, placed })
         }
         (Sizes::UpTo { .. }, Some(_)) => Ok(asked),
     }
