@@ -4,9 +4,12 @@
 
 pub mod commit;
 pub mod damage;
+pub mod firmware;
 pub mod fsck;
 pub mod invariants;
+pub mod kitchen;
 pub mod loop_device;
+pub mod machine;
 pub mod mounted;
 pub mod oracle;
 pub mod printed;
