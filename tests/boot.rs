@@ -168,19 +168,24 @@ fn the_syslinux_stick_of_the_recipe_starts_linux() {
     machine.stick(&kitchen.work("stick.img")).assert_says(LINUX_IS_UP);
 }
 
-/// Where Debian keeps the code of syslinux that goes before a partition table.
-const SYSLINUX_MBR: &str = "/usr/lib/syslinux/mbr";
+/// Where Debian keeps what syslinux has beside its installer.
+const SYSLINUX: &str = "/usr/lib/syslinux";
 
-/// What syslinux shows from a file in a directory of the volume.
+/// What a module of syslinux shows from a file.
 const SHOWN_BY_SYSLINUX: &str = "MKFATIMG-SHOWN-BY-SYSLINUX";
 
-/// A tree of which syslinux reads its configuration and a text, and a file that makes it larger.
+/// A tree from which syslinux reads a configuration, two modules and a text.
 fn syslinux_tree(root: &Path) -> PathBuf {
     let tree = TreeBuilder::new(root.join("tree"));
-    tree.file("syslinux/syslinux.cfg", "SERIAL 0 115200\nPROMPT 1\nDISPLAY shown.txt\n")
-        .file("syslinux/shown.txt", format!("{SHOWN_BY_SYSLINUX}\n"))
-        .filled("something in between", 300_000)
-        .settle();
+    let configuration = "SERIAL 0 115200\nDEFAULT show\n\
+                         LABEL show\nCOM32 cat.c32\nAPPEND /syslinux/shown.txt\n";
+    tree.file("syslinux/syslinux.cfg", configuration)
+        .file("syslinux/shown.txt", format!("{SHOWN_BY_SYSLINUX}\n"));
+    for module in ["cat.c32", "libcom32.c32"] {
+        let contents = fs::read(format!("{SYSLINUX}/modules/bios/{module}")).unwrap();
+        tree.file(format!("syslinux/{module}"), contents);
+    }
+    tree.settle();
     tree.root().to_path_buf()
 }
 
@@ -193,7 +198,7 @@ fn a_bios_starts_syslinux_from_every_type_behind_both_tables_and_without_one() {
     let scratch = scratch();
     let (source, stick) = (syslinux_tree(scratch.path()), scratch.path().join("stick"));
     let mbr = [("mbr", "mbr.bin"), ("gpt", "gptmbr.bin")]
-        .map(|(table, code)| (table, format!("{SYSLINUX_MBR}/{code}")));
+        .map(|(table, code)| (table, format!("{SYSLINUX}/mbr/{code}")));
     let behind = |(table, code): &(&str, String)| {
         ["--partition-table", table, "--mbr-code", code].map(str::to_owned).to_vec()
     };
@@ -211,5 +216,81 @@ fn a_bios_starts_syslinux_from_every_type_behind_both_tables_and_without_one() {
             let Some(machine) = Machine::bios() else { return };
             machine.stick(&stick).assert_says(SHOWN_BY_SYSLINUX);
         }
+    }
+}
+
+/// Sends the label in the boot sector, which lies at 7C00, down the serial line, and stops. For FAT12 and
+/// FAT16, where the label is at 2B and code begins at 3E.
+const TELLS_ITS_LABEL: [u8; 21] = [
+    0x31, 0xC0, // xor ax, ax
+    0x8E, 0xD8, // mov ds, ax
+    0xFC, // cld
+    0xBE, 0x2B, 0x7C, // mov si, 7C2B
+    0xB9, 0x0B, 0x00, // mov cx, 11
+    0xBA, 0xF8, 0x03, // mov dx, 3F8
+    0xAC, // more: lodsb
+    0xEE, // out dx, al
+    0xE2, 0xFC, // loop more
+    0xF4, // stop: hlt
+    0xEB, 0xFD, // jmp stop
+];
+
+/// A boot sector of others: a jump, parameters that are not ours, the code.
+fn boot_sector_of_others() -> Vec<u8> {
+    let mut sector = vec![0xCC; 512];
+    sector[..3].copy_from_slice(&[0xEB, 0x3C, 0x90]);
+    sector[0x3E..][..TELLS_ITS_LABEL.len()].copy_from_slice(&TELLS_ITS_LABEL);
+    sector[510..].copy_from_slice(&[0x55, 0xAA]);
+    sector
+}
+
+/// An image of one small file, made in `folder`.
+fn small_image(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
+    let tree = TreeBuilder::new(folder.join("small tree"));
+    tree.file("file", "text\n").settle();
+    fs::write(folder.join("boot sector"), boot_sector_of_others()).unwrap();
+    let mut command = support::mkfatimg();
+    command.current_dir(folder).args(["--from", "small tree"]).args(arguments).arg(name);
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!(ran.status, Some(0), "{arguments:?}: {}", ran.stderr);
+    folder.join(name)
+}
+
+#[test]
+fn a_bios_runs_the_boot_code_of_others_with_our_parameters() {
+    let scratch = scratch();
+    let build = |name, arguments: &[&str]| {
+        let code = ["--boot-code", "boot sector"];
+        small_image(scratch.path(), name, &[&code[..], arguments].concat())
+    };
+    let Some(machine) = Machine::bios() else { return };
+    let floppy = build("floppy", &["--size", "1440K", "--label", "ON A FLOPPY"]);
+    machine.floppy(&floppy).assert_says("ON A FLOPPY");
+
+    let code = format!("{SYSLINUX}/mbr/mbr.bin");
+    let table = ["--partition-table", "mbr", "--mbr-code", &code];
+    let arguments = [&table[..], &["--fat-type", "16", "--label", "ON A DISK"]].concat();
+    let Some(machine) = Machine::bios() else { return };
+    machine.stick(&build("disk", &arguments)).assert_says("ON A DISK  ");
+}
+
+/// Without boot code of others ours is run, which gives the machine back to the BIOS.
+#[test]
+fn a_bios_goes_on_from_images_without_boot_code() {
+    let scratch = scratch();
+    let folder = scratch.path();
+    let code = format!("{SYSLINUX}/mbr/mbr.bin");
+    let boot_code = ["--boot-code", "boot sector", "--size", "1440K", "--label", "THE NEXT"];
+    let floppy = small_image(folder, "floppy", &boot_code);
+    for arguments in [
+        &["--fat-type", "32"][..],
+        &["--partition-table", "mbr"],
+        &["--partition-table", "gpt"],
+        // Their code starts the partition, in which there is ours.
+        &["--partition-table", "mbr", "--mbr-code", &code],
+    ] {
+        let Some(machine) = Machine::bios() else { return };
+        let stick = small_image(folder, "stick", arguments);
+        machine.stick(&stick).floppy(&floppy).assert_says("THE NEXT");
     }
 }

@@ -22,7 +22,6 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub struct Machine {
     qemu: Tool,
     arguments: Vec<OsString>,
-    drives: usize,
 }
 
 impl Machine {
@@ -54,30 +53,28 @@ impl Machine {
              -display none -monitor none -net none -no-reboot -serial stdio -device qemu-xhci"
         );
         let arguments = arguments.split(' ').map(OsString::from).collect();
-        Some(Self { qemu, arguments, drives: 0 })
+        Some(Self { qemu, arguments })
     }
 
-    /// With a stick in a USB port. It tries what is attached in that order.
+    /// With a stick in a USB port.
     pub fn stick(self, image: &Path) -> Self {
-        self.attach("usb-storage", image)
+        self.attach("usb-storage", image, ",bootindex=0")
     }
 
     /// With a disc in its drive.
     pub fn disc(self, image: &Path) -> Self {
-        self.attach("ide-cd", image)
+        self.attach("ide-cd", image, ",bootindex=0")
     }
 
-    /// With a floppy in its drive.
+    /// With a floppy in its drive; it starts from that if it does not from what else there is.
     pub fn floppy(self, image: &Path) -> Self {
-        self.attach("floppy", image)
+        self.attach("floppy", image, "")
     }
 
-    fn attach(mut self, device: &str, image: &Path) -> Self {
-        let number = self.drives;
-        self.drives += 1;
-        let id = format!("drive{number}");
+    fn attach(mut self, device: &str, image: &Path, order: &str) -> Self {
+        let id = format!("of-{device}");
         self.drive(&format!("if=none,format=raw,readonly=on,file.locking=off,id={id}"), image);
-        let device = format!("{device},drive={id},bootindex={number}");
+        let device = format!("{device},drive={id}{order}");
         self.arguments.extend(["-device".into(), device.into()]);
         self
     }
