@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use support::kitchen::{Kitchen, are_there, recipe};
 use support::machine::Machine;
-use support::{Oracle, Ran, Tool, TreeBuilder, firmware, scratch};
+use support::{Oracle, Ran, Tool, TreeBuilder, firmware, has_file, scratch};
 
 const MIB: u64 = 1 << 20;
 
@@ -151,7 +151,7 @@ fn the_efi_system_partition_of_the_recipe_starts_linux() {
 
 #[test]
 fn the_syslinux_stick_of_the_recipe_starts_linux() {
-    if !are_there(&["syslinux", "mcopy"]) {
+    if !are_there(&["syslinux", "mcopy"]) || !has_file(MBR_CODE) {
         return;
     }
     let Some(linux) = Linux::find() else { return };
@@ -168,8 +168,10 @@ fn the_syslinux_stick_of_the_recipe_starts_linux() {
     machine.stick(&kitchen.work("stick.img")).assert_says(LINUX_IS_UP);
 }
 
-/// Where Debian keeps what syslinux has beside its installer.
-const SYSLINUX: &str = "/usr/lib/syslinux";
+/// Where Debian keeps the modules of syslinux, and its code that goes before a table.
+const MODULES: &str = "/usr/lib/syslinux/modules/bios";
+const MBR_CODE: &str = "/usr/lib/syslinux/mbr/mbr.bin";
+const GPT_CODE: &str = "/usr/lib/syslinux/mbr/gptmbr.bin";
 
 /// What a module of syslinux shows from a file.
 const SHOWN_BY_SYSLINUX: &str = "MKFATIMG-SHOWN-BY-SYSLINUX";
@@ -182,7 +184,7 @@ fn syslinux_tree(root: &Path) -> PathBuf {
     tree.file("syslinux/syslinux.cfg", configuration)
         .file("syslinux/shown.txt", format!("{SHOWN_BY_SYSLINUX}\n"));
     for module in ["cat.c32", "libcom32.c32"] {
-        let contents = fs::read(format!("{SYSLINUX}/modules/bios/{module}")).unwrap();
+        let contents = fs::read(format!("{MODULES}/{module}")).unwrap();
         tree.file(format!("syslinux/{module}"), contents);
     }
     tree.settle();
@@ -191,23 +193,22 @@ fn syslinux_tree(root: &Path) -> PathBuf {
 
 #[test]
 fn a_bios_starts_syslinux_from_every_type_behind_both_tables_and_without_one() {
-    if !are_there(&["syslinux", "mcopy"]) {
+    if !are_there(&["syslinux", "mcopy"]) || !has_file(MBR_CODE) {
         return;
     }
     let Some(syslinux) = Tool::find("syslinux") else { return };
     let scratch = scratch();
     let (source, stick) = (syslinux_tree(scratch.path()), scratch.path().join("stick"));
-    let mbr = [("mbr", "mbr.bin"), ("gpt", "gptmbr.bin")]
-        .map(|(table, code)| (table, format!("{SYSLINUX}/mbr/{code}")));
-    let behind = |(table, code): &(&str, String)| {
-        ["--partition-table", table, "--mbr-code", code].map(str::to_owned).to_vec()
-    };
-    for surroundings in [vec![], behind(&mbr[0]), behind(&mbr[1])] {
+    for surroundings in [
+        &[][..],
+        &["--partition-table", "mbr", "--mbr-code", MBR_CODE],
+        &["--partition-table", "gpt", "--mbr-code", GPT_CODE],
+    ] {
         for bits in ["12", "16", "32"] {
             let offset = if surroundings.is_empty() { 0 } else { MIB };
             let mut command = support::mkfatimg();
             command.arg("--from").arg(&source).args(["--free", "1M", "--fat-type", bits]);
-            let ran: Ran = command.args(&surroundings).arg(&stick).output().unwrap().into();
+            let ran: Ran = command.args(surroundings).arg(&stick).output().unwrap().into();
             assert_eq!(ran.status, Some(0), "{surroundings:?} {bits}: {}", ran.stderr);
             let offset = offset.to_string();
             let arguments = ["--offset", &offset, "--directory", "syslinux", "--install"];
@@ -258,6 +259,9 @@ fn small_image(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
 
 #[test]
 fn a_bios_runs_the_boot_code_of_others_with_our_parameters() {
+    if !has_file(MBR_CODE) {
+        return;
+    }
     let scratch = scratch();
     let build = |name, arguments: &[&str]| {
         let code = ["--boot-code", "boot sector"];
@@ -267,8 +271,7 @@ fn a_bios_runs_the_boot_code_of_others_with_our_parameters() {
     let floppy = build("floppy", &["--size", "1440K", "--label", "ON A FLOPPY"]);
     machine.floppy(&floppy).assert_says("ON A FLOPPY");
 
-    let code = format!("{SYSLINUX}/mbr/mbr.bin");
-    let table = ["--partition-table", "mbr", "--mbr-code", &code];
+    let table = ["--partition-table", "mbr", "--mbr-code", MBR_CODE];
     let arguments = [&table[..], &["--fat-type", "16", "--label", "ON A DISK"]].concat();
     let Some(machine) = Machine::bios() else { return };
     machine.stick(&build("disk", &arguments)).assert_says("ON A DISK  ");
@@ -277,9 +280,11 @@ fn a_bios_runs_the_boot_code_of_others_with_our_parameters() {
 /// Without boot code of others ours is run, which gives the machine back to the BIOS.
 #[test]
 fn a_bios_goes_on_from_images_without_boot_code() {
+    if !has_file(MBR_CODE) {
+        return;
+    }
     let scratch = scratch();
     let folder = scratch.path();
-    let code = format!("{SYSLINUX}/mbr/mbr.bin");
     let boot_code = ["--boot-code", "boot sector", "--size", "1440K", "--label", "THE NEXT"];
     let floppy = small_image(folder, "floppy", &boot_code);
     for arguments in [
@@ -287,7 +292,7 @@ fn a_bios_goes_on_from_images_without_boot_code() {
         &["--partition-table", "mbr"],
         &["--partition-table", "gpt"],
         // Their code starts the partition, in which there is ours.
-        &["--partition-table", "mbr", "--mbr-code", &code],
+        &["--partition-table", "mbr", "--mbr-code", MBR_CODE],
     ] {
         let Some(machine) = Machine::bios() else { return };
         let stick = small_image(folder, "stick", arguments);

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::spawn;
 use std::time::{Duration, Instant};
 
-use super::{Tool, skip};
+use super::{Tool, has_file};
 
 /// Firmware of UEFI, and a file for what it remembers.
 const UEFI_CODE: &str = "/usr/share/OVMF/OVMF_CODE_4M.fd";
@@ -32,8 +32,7 @@ impl Machine {
 
     /// One with UEFI, which writes into `folder` what it remembers; `None` is a skip that has been told.
     pub fn uefi(folder: &Path) -> Option<Self> {
-        if ![UEFI_CODE, UEFI_VARIABLES].iter().all(|file| Path::new(file).is_file()) {
-            skip(&format!("there is no {UEFI_CODE} with its variables"));
+        if !has_file(UEFI_CODE) || !has_file(UEFI_VARIABLES) {
             return None;
         }
         let variables = folder.join("variables of the firmware");

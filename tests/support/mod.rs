@@ -34,7 +34,7 @@ pub use loop_device::LoopDevice;
 pub use mounted::Mounted;
 pub use oracle::Oracle;
 pub use tempfile::TempDir;
-pub use tool::{Tool, skip};
+pub use tool::{Tool, has_file, skip};
 
 /// 2024-02-29 12:00:00 UTC: the time of everything that [`TreeBuilder`] makes.
 pub const TREE_SECONDS: u64 = 1_709_208_000;
