@@ -10,8 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use support::{
-    Expect, Oracle, TREE_SECONDS, TempDir, TreeBuilder, build_with, invariants, scratch, set_time,
-    skip,
+    Expect, Oracle, TREE_SECONDS, TempDir, TreeBuilder, build_with, firmware, invariants, scratch,
+    set_time, skip,
 };
 
 const SERIAL: u32 = 0xCAFE_0042;
@@ -429,28 +429,11 @@ fn linux_writes_renames_deletes_and_fills_every_type_to_the_last_cluster() {
     }
 }
 
-/// The content of `/marker.txt`, which the boot program shows.
-const SEEN_BY_THE_FIRMWARE: &str = "read from the volume that was booted";
-
 /// [`tree`] with a program that UEFI firmware boots; `None` if it cannot be had.
 fn bootable_tree(oracle: &Oracle, root: &Path) -> Option<PathBuf> {
-    let program = root.join("program");
-    let ran = oracle.prepare([OsStr::new("--make-efi"), program.as_ref()])?;
-    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
     let tree = tree(root);
-    tree.file("EFI/BOOT/BOOTX64.EFI", fs::read(&program).unwrap())
-        .file("marker.txt", format!("{SEEN_BY_THE_FIRMWARE}\n"))
-        .settle();
+    firmware::make_bootable(oracle, &tree)?;
     Some(tree.root().to_path_buf())
-}
-
-fn assert_firmware_boots(oracle: &Oracle, image: &Path, options: &[&str], kind: Kind) {
-    let Some(ran) = oracle.ask(options.iter().map(OsStr::new).chain([image.as_ref()])) else {
-        return;
-    };
-    assert_eq!(ran.status, Some(0), "{kind:?}: {}{}", ran.stdout, ran.stderr);
-    let shown = ran.stdout.lines().filter(|line| line.trim() == SEEN_BY_THE_FIRMWARE).count();
-    assert_eq!(shown, 1, "{kind:?}: {}", ran.stdout);
 }
 
 #[test]
@@ -462,7 +445,7 @@ fn uefi_firmware_boots_every_type_and_copies_out_all_files() {
     for fat_type in [12, 16, 32] {
         let kind = Kind { label: Some("EFI"), ..Kind::plain(fat_type, 512, 512) };
         kind.build(&source, &image);
-        assert_firmware_boots(&oracle, &image, &[], kind);
+        firmware::assert_boots(&oracle, &image, &[], &format!("{kind:?}"));
 
         let options = ["--copy-out", "--compare"].map(OsStr::new);
         let Some(ran) = oracle.ask(options.into_iter().chain([source.as_ref(), image.as_ref()]))
@@ -484,6 +467,7 @@ fn uefi_firmware_boots_sectors_of_4096_from_a_disk_of_such_sectors() {
     for fat_type in [12, 16, 32] {
         let kind = Kind::plain(fat_type, 4096, 4096);
         kind.build(&source, &image);
-        assert_firmware_boots(&oracle, &image, &["--block-size", "4096"], kind);
+        let options = ["--block-size", "4096"];
+        firmware::assert_boots(&oracle, &image, &options, &format!("{kind:?}"));
     }
 }

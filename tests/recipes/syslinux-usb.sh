@@ -2,8 +2,11 @@
 # A USB stick from which the BIOS of a PC starts Linux. Needs no root.
 set -eu
 
-# stick/ has syslinux.cfg, vmlinuz and initrd.img. A megabyte stays free for the loader.
-mkfatimg --from stick --free 1M --label STICK stick.img
+# stick/ has syslinux.cfg, vmlinuz and initrd.img. A megabyte stays free for the loader. The code
+# before the table starts the partition, which is active for that.
+mkfatimg --from stick --free 1M --label STICK \
+  --partition-table mbr --mbr-code /usr/lib/syslinux/mbr/mbr.bin stick.img
 
-# Puts its code into the boot sector, and ldlinux.sys and ldlinux.c32 into the root directory.
-syslinux --install stick.img
+# Puts its code into the boot sector of the partition at 1 MiB, and ldlinux.sys and ldlinux.c32 into
+# the root directory.
+syslinux --offset 1048576 --install stick.img

@@ -4,9 +4,12 @@
 
 pub mod commit;
 pub mod damage;
+pub mod firmware;
 pub mod fsck;
 pub mod invariants;
+pub mod kitchen;
 pub mod loop_device;
+pub mod machine;
 pub mod mounted;
 pub mod oracle;
 pub mod printed;
@@ -31,7 +34,7 @@ pub use loop_device::LoopDevice;
 pub use mounted::Mounted;
 pub use oracle::Oracle;
 pub use tempfile::TempDir;
-pub use tool::{Tool, skip};
+pub use tool::{Tool, has_file, skip};
 
 /// 2024-02-29 12:00:00 UTC: the time of everything that [`TreeBuilder`] makes.
 pub const TREE_SECONDS: u64 = 1_709_208_000;

@@ -1,7 +1,7 @@
 //! Programs of others, and what becomes of a check for which something is missing.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::{Ran, search_path};
@@ -12,6 +12,16 @@ pub fn skip(why: &str) {
     let required = std::env::var_os("MKFATIMG_REQUIRE_TOOLS").is_some();
     assert!(!required, "{why}, and MKFATIMG_REQUIRE_TOOLS is set");
     eprintln!("SKIPPED a check: {why}");
+}
+
+/// Whether `file`, which a package of others brings, is there; without it the test is skipped, as by
+/// [`skip`].
+pub fn has_file(file: &str) -> bool {
+    let is_there = Path::new(file).is_file();
+    if !is_there {
+        skip(&format!("there is no {file}"));
+    }
+    is_there
 }
 
 /// A program of others that judges images.
