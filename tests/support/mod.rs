@@ -3,13 +3,16 @@
 #![allow(dead_code, unused_imports, unreachable_pub)]
 
 pub mod commit;
+pub mod contents;
 pub mod damage;
+pub mod fatfs_reader;
 pub mod fsck;
 pub mod invariants;
 pub mod loop_device;
 pub mod mounted;
 pub mod oracle;
 pub mod printed;
+pub mod random_tree;
 pub mod schema;
 pub mod search_path;
 pub mod tool;
