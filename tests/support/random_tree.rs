@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use mkfatimg::disk::{Guid, Scheme};
+use mkfatimg::disk::{Guid, Scheme, mbr};
 use mkfatimg::fat::kind::FatKind;
 use mkfatimg::fat::label::Label;
 use mkfatimg::fat::name;
@@ -274,6 +274,8 @@ fn disk() -> impl Strategy<Value = (Option<u64>, DiskWish)> {
         partition_type: match byte {
             0..100 => TypeWish::Fat,
             100..200 => TypeWish::Esp,
+            // A guard is no partition.
+            mbr::PROTECTIVE => TypeWish::Fat,
             _ => TypeWish::Byte(byte),
         },
         disk_id: id.map(DiskIdWish::Signature),
