@@ -272,11 +272,10 @@ fn disk() -> impl Strategy<Value = (Option<u64>, DiskWish)> {
     let start = prop::option::of(prop_oneof![30..70_u64, 64..10_000_u64]);
     let mbr = (any::<u8>(), prop::option::of(any::<u32>())).prop_map(|(byte, id)| TableWish {
         partition_type: match byte {
-            0..100 => TypeWish::Fat,
-            100..200 => TypeWish::Esp,
-            // A guard is no partition.
-            mbr::PROTECTIVE => TypeWish::Fat,
-            _ => TypeWish::Byte(byte),
+            150..200 => TypeWish::Fat,
+            200..=0xED => TypeWish::Esp,
+            _ if mbr::may_hold_a_volume(byte) => TypeWish::Byte(byte),
+            _ => TypeWish::Fat,
         },
         disk_id: id.map(DiskIdWish::Signature),
         ..TableWish::of(Scheme::Mbr)
