@@ -5,20 +5,21 @@ mod support;
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use gpt::disk::LogicalBlockSize;
 use mkfatimg::disk::Scheme;
+use mkfatimg::image::blocks::MAP_BLOCK_BYTES;
 use mkfatimg::image::{Body, Image};
 use mkfatimg::plan::request::{DiskWish, Free, ImageSize, Names};
 use mkfatimg::plan::{Blame, Plan};
 use mkfatimg::report::Report;
 use mkfatimg::sink::Output;
 use mkfatimg::verify::Depth;
-use mkfatimg::{Delivery, Error};
+use mkfatimg::{Delivery, Error, Request};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use support::contents::{self, Contents};
@@ -91,6 +92,7 @@ impl Judges {
 
         assert_sound(&image, &expect);
         assert_partition(&image, wish, &volume)?;
+        assert_built_again(&image, folder.path(), &wish.request(&source, Names::default()));
         let wanted = contents::below(&source);
         let found = fatfs_reader::contents(&fatfs_reader::open(&image, volume.clone()));
         contents::assert_same(&found, &wanted, "fatfs");
@@ -241,6 +243,44 @@ fn assert_partition(image: &Path, wish: &Wish, volume: &Range<u64>) -> Result<()
         }
     }
     Ok(())
+}
+
+/// A second image of the same is the same, and the blocks that its map leaves out are zero.
+fn assert_built_again(image: &Path, folder: &Path, request: &Request) {
+    let (again, map) = (folder.join("again"), folder.join("map"));
+    let delivery = Delivery {
+        block_map: Some(Output::at(&map).unwrap()),
+        ..Delivery::of(Output::at(&again).unwrap(), Depth::Structure)
+    };
+    mkfatimg::build(request, &delivery, &()).unwrap_or_else(|error| panic!("{error}"));
+    let map = fs::read_to_string(map).unwrap();
+    let ranges = map.lines().filter_map(|line| line.strip_suffix(" </Range>")?.rsplit_once("> "));
+    let mapped: Vec<RangeInclusive<u64>> = ranges
+        .map(|(_, blocks)| {
+            let (first, last) = blocks.split_once('-').unwrap_or((blocks, blocks));
+            first.parse().unwrap()..=last.parse().unwrap()
+        })
+        .collect();
+
+    let (image, again) = (File::open(image).unwrap(), File::open(again).unwrap());
+    let image_bytes = image.metadata().unwrap().len();
+    assert_eq!(again.metadata().unwrap().len(), image_bytes);
+    let [mut piece, mut other, zeros] = [(); 3].map(|()| vec![0; PIECE_BYTES]);
+    for at in (0..image_bytes).step_by(PIECE_BYTES) {
+        let len = PIECE_BYTES.min((image_bytes - at) as usize);
+        image.read_exact_at(&mut piece[..len], at).unwrap();
+        again.read_exact_at(&mut other[..len], at).unwrap();
+        assert!(piece[..len] == other[..len], "two builds differ in the MiB from byte {at}");
+        if piece[..len] == zeros[..len] {
+            continue;
+        }
+        for (block, bytes) in
+            (at / MAP_BLOCK_BYTES..).zip(piece[..len].chunks(MAP_BLOCK_BYTES as usize))
+        {
+            let is_mapped = mapped.iter().any(|range| range.contains(&block));
+            assert!(is_mapped || bytes == &zeros[..bytes.len()], "block {block} is not in the map");
+        }
+    }
 }
 
 /// The bytes as a file of their own; pieces of zeros become holes.
