@@ -296,6 +296,7 @@ fn names_near_8_3() -> BTreeSet<String> {
 
 fn assert_stored_or_refused(names: BTreeSet<String>) {
     let (stored, refused) = by_rule(names);
+    eprintln!("{} names stored, {} refused", stored.len(), refused.len());
     Listed::new(&refused, NAMES_PER_DIRECTORY).assert_refused();
     Listed::new(&stored, 4000).build();
 }
@@ -323,7 +324,7 @@ fn every_32nd_of_the_pairs_and_of_the_names_near_8_3_is_read_by_linux() {
         [pairs(), latin_pairs(), names_near_8_3()].into_iter().flatten().collect();
     let (stored, _) = by_rule(names.into_iter().step_by(told.unwrap_or(32)));
     let listed = Listed::new(&stored, NAMES_PER_DIRECTORY);
-    eprintln!("{} names", listed.wanted.len());
+    eprintln!("{} names for Linux", listed.wanted.len());
     let image = listed.build();
     listed.assert_linux_reads(&image);
 }
