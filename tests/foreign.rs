@@ -3,16 +3,11 @@
 
 mod support;
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
-use fatfs::{Dir, FatType, FileAttributes, FileSystem, FsOptions};
-use fscommon::StreamSlice;
-use support::fsck;
-use support::{Expect, TREE_SECONDS, Tool, TreeBuilder, assert_sound, build, mkfatimg, scratch};
+use fatfs::FatType;
+use support::{Expect, Tool, TreeBuilder, assert_sound, build, mkfatimg, scratch};
+use support::{contents, fatfs_reader, fsck};
 
 const SERIAL: u32 = 0xCAFE_0042;
 
@@ -86,38 +81,6 @@ fn tree(root: &Path) -> PathBuf {
     tree.root().to_path_buf()
 }
 
-/// A file's bytes and its time in seconds since 1970; `None` is a directory.
-type Contents = BTreeMap<String, Option<(Vec<u8>, u64)>>;
-
-fn contents_below(root: &Path) -> Contents {
-    let mut contents = Contents::new();
-    let mut unseen = vec![root.to_path_buf()];
-    while let Some(directory) = unseen.pop() {
-        for entry in fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            if path.is_dir() {
-                contents.insert(name, None);
-                unseen.push(path);
-            } else {
-                let written = path.metadata().unwrap().modified().unwrap();
-                let seconds = written.duration_since(UNIX_EPOCH).unwrap().as_secs();
-                contents.insert(name, Some((fs::read(&path).unwrap(), seconds)));
-            }
-        }
-    }
-    contents
-}
-
-/// Equal, or the names of what is not: the contents would fill the screen.
-fn assert_same_contents(found: &Contents, wanted: &Contents, who: &str) {
-    let names = |contents: &Contents| contents.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(found), names(wanted), "{who}");
-    let differing: Vec<&String> =
-        found.keys().filter(|name| found.get(*name) != wanted.get(*name)).collect();
-    assert!(differing.is_empty(), "{who}: other contents or times: {differing:?}");
-}
-
 /// Programs of mtools, told by nothing but the image.
 struct Mtools {
     copy: Tool,
@@ -144,7 +107,7 @@ impl Mtools {
         let copied = scratch();
         let to = copied.path().to_str().unwrap();
         self.run(&self.copy, image, &["-s", "-n", "-m", "::*", to]);
-        assert_same_contents(&contents_below(copied.path()), &contents_below(source), "mcopy");
+        contents::assert_same(&contents::below(copied.path()), &contents::below(source), "mcopy");
 
         let listing = self.run(&self.list, image, &["::"]);
         let shown = label.map_or("has no label".to_owned(), |label| format!("is {label:<11}"));
@@ -163,45 +126,8 @@ impl Mtools {
     }
 }
 
-type Volume = FileSystem<StreamSlice<File>>;
-
-fn open(image: &Path) -> Volume {
-    let file = File::open(image).unwrap();
-    let bytes = file.metadata().unwrap().len();
-    FileSystem::new(StreamSlice::new(file, 0, bytes).unwrap(), FsOptions::new()).unwrap()
-}
-
-fn read_below(directory: &Dir<'_, StreamSlice<File>>, path: &str, contents: &mut Contents) {
-    for entry in directory.iter() {
-        let entry = entry.unwrap();
-        let name = entry.file_name();
-        if [".", ".."].contains(&name.as_str()) {
-            continue;
-        }
-        let path = format!("{path}{name}");
-        let written = entry.modified();
-        let (date, time) = (written.date, written.time);
-        assert_eq!(
-            (date.year, date.month, date.day, time.hour, time.min, time.sec),
-            (2024, 2, 29, 12, 0, 0),
-            "{path}"
-        );
-        if entry.is_dir() {
-            assert_eq!(entry.attributes(), FileAttributes::DIRECTORY, "{path}");
-            read_below(&entry.to_dir(), &format!("{path}/"), contents);
-            contents.insert(path, None);
-        } else {
-            assert_eq!(entry.attributes(), FileAttributes::ARCHIVE, "{path}");
-            let mut bytes = Vec::new();
-            entry.to_file().read_to_end(&mut bytes).unwrap();
-            assert_eq!(entry.len(), bytes.len() as u64, "{path}");
-            contents.insert(path, Some((bytes, TREE_SECONDS)));
-        }
-    }
-}
-
 fn assert_fatfs_reads(image: &Path, source: &Path, fat_type: &str, label: Option<&str>) {
-    let volume = open(image);
+    let volume = fatfs_reader::open_all(image);
     let wanted_type = match fat_type {
         "12" => FatType::Fat12,
         "16" => FatType::Fat16,
@@ -214,9 +140,8 @@ fn assert_fatfs_reads(image: &Path, source: &Path, fat_type: &str, label: Option
     assert_eq!(in_root.as_deref(), label);
     let flags = volume.read_status_flags().unwrap();
     assert!(!flags.dirty() && !flags.io_error());
-    let mut contents = Contents::new();
-    read_below(&volume.root_dir(), "", &mut contents);
-    assert_same_contents(&contents, &contents_below(source), "fatfs");
+    let found = fatfs_reader::contents(&volume);
+    contents::assert_same(&found, &contents::below(source), "fatfs");
 }
 
 fn assert_others_read(kinds: &[Kind]) {

@@ -10,7 +10,7 @@ use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, Ty
 use super::size;
 use crate::disk::Guid;
 use crate::disk::gpt::LABEL_UNITS;
-use crate::disk::mbr::PROTECTIVE;
+use crate::disk::mbr::may_hold_a_volume;
 use crate::fat::attr::Attributes;
 use crate::fat::kind::FatKind;
 use crate::fat::label::Label;
@@ -232,8 +232,8 @@ pub(super) fn partition_type(text: &str) -> Result<TypeWish, String> {
         Ok(TypeWish::Guid(guid))
     } else if digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         match u8::from_str_radix(digits, 16) {
-            Ok(byte) if byte != 0 && byte != PROTECTIVE => Ok(TypeWish::Byte(byte)),
-            _ => Err(format!("{digits} is no type of a partition with contents")),
+            Ok(byte) if may_hold_a_volume(byte) => Ok(TypeWish::Byte(byte)),
+            _ => Err(format!("{digits} is no type of a partition that holds a volume")),
         }
     } else {
         Err("a type is esp, fat, two hexadecimal digits such as 0C, or a GUID".to_owned())
@@ -290,5 +290,19 @@ pub(super) fn media(text: &str) -> Result<u8, String> {
         // Windows refuses FA.
         Ok(byte @ (0xF0 | 0xF8 | 0xF9 | 0xFB..=0xFF)) => Ok(byte),
         _ => Err("a media byte is F0, F8, F9 or FB to FF".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_with_a_volume_has_no_type_that_says_otherwise() {
+        for text in ["00", "05", "0x0F", "85", "ee"] {
+            let told = partition_type(text).unwrap_err();
+            assert!(told.ends_with(" is no type of a partition that holds a volume"), "{told}");
+        }
+        assert_eq!(partition_type("0x1b"), Ok(TypeWish::Byte(0x1B)));
     }
 }

@@ -28,6 +28,8 @@ pub const FAT32_CHS: u8 = 0x0B;
 pub const FAT32_LBA: u8 = 0x0C;
 /// FAT12 and FAT16, addressed by sector numbers.
 pub const FAT16_LBA: u8 = 0x0E;
+/// Partitions whose first sector is taken for another table.
+const EXTENDED: [u8; 3] = [0x05, 0x0F, 0x85];
 
 /// A partition that holds others, in the three ways in which it is said.
 pub const EXTENDED_CHS: u8 = 0x05;
@@ -72,6 +74,12 @@ const _: () = {
     assert!(offset_of!(Sector, entries) == 446);
     assert!(size_of::<Sector>() == MBR_BYTES);
 };
+
+/// Whether readers look for a volume in a partition of that type: 0 is a place that is not used, and
+/// what guards a GPT or holds further partitions is read as that.
+pub fn may_hold_a_volume(partition_type: u8) -> bool {
+    !matches!(partition_type, 0 | PROTECTIVE) && !EXTENDED.contains(&partition_type)
+}
 
 /// An entry that is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -98,7 +98,7 @@ pub enum TypeWish {
     Fat,
     /// The EFI system partition.
     Esp,
-    /// A byte; wants MBR.
+    /// A byte that [may be](crate::disk::mbr::may_hold_a_volume) a volume's; wants MBR.
     Byte(u8),
     /// A GUID; wants GPT.
     Guid(Guid),

@@ -3,8 +3,10 @@
 #![allow(dead_code, unused_imports, unreachable_pub)]
 
 pub mod commit;
+pub mod contents;
 pub mod damage;
 pub mod firmware;
+pub mod fatfs_reader;
 pub mod fsck;
 pub mod invariants;
 pub mod kitchen;
@@ -13,6 +15,7 @@ pub mod machine;
 pub mod mounted;
 pub mod oracle;
 pub mod printed;
+pub mod random_tree;
 pub mod schema;
 pub mod search_path;
 pub mod tool;

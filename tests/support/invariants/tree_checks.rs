@@ -206,12 +206,14 @@ fn check_names_differ(volume: &Volume, directory: &Directory, breaches: &mut Bre
 
 /// Equal for names that some reader takes for the same: each character in capitals, then in small
 /// letters, where that is one character. Precomposed and decomposed letters stay apart, for the
-/// standard library cannot compose them.
+/// standard library cannot compose them. The mark U+0345 stays itself: its capital is a letter, and no
+/// reader takes the two for the same.
 fn collision_key(name: &str) -> String {
-    name.chars()
-        .map(|unit| single(unit, unit.to_uppercase()))
-        .map(|unit| single(unit, unit.to_lowercase()))
-        .collect()
+    let folded = |unit: char| {
+        let capital = single(unit, unit.to_uppercase());
+        single(capital, capital.to_lowercase())
+    };
+    name.chars().map(|unit| if unit == '\u{345}' { unit } else { folded(unit) }).collect()
 }
 
 fn single(original: char, mut mapped: impl Iterator<Item = char>) -> char {
