@@ -223,7 +223,8 @@ fn judge(
             }
             // What fails when everything has its name is told as such.
             let complete = ["the image is complete", "the report cannot be written"];
-            let wanted = if complete.iter().any(|words| told.contains(words)) { good } else { before };
+            let wanted =
+                if complete.iter().any(|words| told.contains(words)) { good } else { before };
             let differing = differs(wanted);
             if differing.is_empty() { Ok(()) } else { Err(format!("{differing:?} differ: {told}")) }
         }
@@ -282,8 +283,17 @@ fn old_files(folder: &Path) {
 #[test]
 fn an_image_with_companions() {
     let arguments = &[
-        "--from", "src", "--map", "map", "--bmap", "bmap", "--depfile", "depfile", "--digest",
-        "sha256", "out.img",
+        "--from",
+        "src",
+        "--map",
+        "map",
+        "--bmap",
+        "bmap",
+        "--depfile",
+        "depfile",
+        "--digest",
+        "sha256",
+        "out.img",
     ];
     fail_every_call(1, Kind { before: |_| {}, arguments });
 }
@@ -291,8 +301,17 @@ fn an_image_with_companions() {
 #[test]
 fn an_image_that_replaces_another_with_its_companions() {
     let arguments = &[
-        "--from", "src", "--map", "map", "--bmap", "bmap", "--depfile", "depfile", "--sync",
-        "--verify", "out.img",
+        "--from",
+        "src",
+        "--map",
+        "map",
+        "--bmap",
+        "bmap",
+        "--depfile",
+        "depfile",
+        "--sync",
+        "--verify",
+        "out.img",
     ];
     fail_every_call(2, Kind { before: old_files, arguments });
 }
@@ -346,8 +365,17 @@ fn an_image_from_a_manifest() {
         support::set_times(&folder.join("more"), support::TREE_SECONDS);
     };
     let arguments = &[
-        "--from", "list.mtree", "--from", "more:/m", "--from", "src/small:/s/t", "--exclude-from",
-        "patterns", "--boot-code", "code", "out.img",
+        "--from",
+        "list.mtree",
+        "--from",
+        "more:/m",
+        "--from",
+        "src/small:/s/t",
+        "--exclude-from",
+        "patterns",
+        "--boot-code",
+        "code",
+        "out.img",
     ];
     fail_every_call(6, Kind { before, arguments });
 }
