@@ -4,6 +4,7 @@
 
 pub mod commit;
 pub mod damage;
+pub mod faulty;
 pub mod fsck;
 pub mod invariants;
 pub mod loop_device;
