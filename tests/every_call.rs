@@ -1,8 +1,10 @@
 //! Every system call of a build made to fail in turn, by strace: either the image comes out as if
-//! nothing had happened, or the build says why it does not, and everything is as it was before.
+//! nothing had happened, or the build says why it does not, and everything is as it was before. And the
+//! build killed at each of them: whatever has a name is complete, old or new.
 //!
-//! `MKFATIMG_EVERY_CALL=1` fails each call of each kind in each of its ways; without it a sample is
-//! taken, another one for each kind of build.
+//! `MKFATIMG_EVERY_CALL=1` fails each call of each kind in each of its ways, and kills at each; without
+//! it a sample is taken, another one for each kind of build. `MKFATIMG_TELL_WORDS=1` prints how each
+//! build ended.
 
 mod support;
 
@@ -43,6 +45,9 @@ struct Fault {
     /// The first call has number 1.
     number: usize,
 }
+
+/// Instead of an error: the end of the process when it makes the call.
+const KILLED: &str = "SIGKILL";
 
 /// How each call can fail, as far as it makes a difference. Calls that tell nothing of the work and
 /// cannot fail are missing.
@@ -169,7 +174,8 @@ impl Place {
             let mut known = false;
             for (call, errors) in way {
                 known = true;
-                faults.extend(errors.iter().map(|error| Fault { call, error, number: *number }));
+                let errors = errors.iter().chain([&KILLED]);
+                faults.extend(errors.map(|error| Fault { call, error, number: *number }));
             }
             if !known {
                 unknown.insert(call);
@@ -207,6 +213,9 @@ fn judge(
     good_stdout: &[u8],
 ) -> Result<(), String> {
     let told = String::from_utf8_lossy(&output.stderr);
+    if output.status.signal() == Some(9) && fault.error == KILLED {
+        return judge_killed(&output.stdout, [before, good, found], good_stdout);
+    }
     let differs = |wanted: &Contents| {
         let names = wanted.keys().chain(found.keys());
         names.filter(|name| wanted.get(*name) != found.get(*name)).cloned().collect::<BTreeSet<_>>()
@@ -217,6 +226,8 @@ fn judge(
         Some(0) => Ok(()),
         Some(1..=5) | None if is_of_process(fault.call) && found == before => Ok(()),
         Some(101 | 127) if is_of_process(fault.call) && found == before => Ok(()),
+        // A call that was interrupted is made again.
+        Some(1) if fault.error == "EINTR" => Err(format!("not tried again: {told}")),
         Some(1..=5) => {
             if told.is_empty() || told.lines().any(|line| !line.starts_with("mkfatimg: ")) {
                 return Err(format!("words: {told:?}"));
@@ -237,6 +248,35 @@ fn judge(
     }
 }
 
+/// What a build has left that was killed: each name has what it had before or what it would have had in
+/// the end, and what was to be renamed over an old file is complete.
+fn judge_killed(
+    stdout: &[u8],
+    [before, good, found]: [&Contents; 3],
+    good_stdout: &[u8],
+) -> Result<(), String> {
+    if !good_stdout.starts_with(stdout) {
+        return Err("other bytes in the stream".into());
+    }
+    for (path, entry) in found {
+        let as_before = before.get(path) == Some(entry);
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let whole = || before.values().chain(good.values()).any(|whole| whole == entry);
+        let waits = name.starts_with(".mkfatimg-") && before.keys().any(|old| !in_source(old));
+        if !as_before && good.get(path) != Some(entry) && !(waits && whole()) {
+            return Err(format!("killed, and {} is there", path.display()));
+        }
+    }
+    match before.keys().find(|path| !found.contains_key(*path)) {
+        Some(path) => Err(format!("killed, and {} is gone", path.display())),
+        None => Ok(()),
+    }
+}
+
+fn in_source(path: &Path) -> bool {
+    path.parent().is_some_and(|folder| folder.ends_with("src")) && !path.ends_with("out.img")
+}
+
 /// Fails every call of a build of this kind, or a sample of them that begins with number `first`.
 fn fail_every_call(first: usize, kind: Kind) {
     let Some(place) = Place::new(kind) else { return };
@@ -254,7 +294,8 @@ fn fail_every_call(first: usize, kind: Kind) {
     for fault in &faults {
         place.reset();
         let Fault { call, error, number } = *fault;
-        let inject = format!("inject={call}:error={error}:when={number}");
+        let way = if error == KILLED { "signal=KILL".into() } else { format!("error={error}") };
+        let inject = format!("inject={call}:{way}:when={number}");
         let trace = format!("trace={call}");
         let output = place.build(&["--seccomp-bpf", "-e", &trace, "-e", &inject]);
         let found = place.contents();
