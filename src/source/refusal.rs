@@ -25,7 +25,7 @@ pub struct Refusal {
 #[derive(Debug, Error)]
 pub enum RefusalKind {
     /// The source itself, or an entry of it, cannot be read.
-    #[error("cannot be read: {}", printable::error(.0))]
+    #[error("cannot be read: {}{}", printable::error(.0), nearer(.0))]
     Unreadable(io::Error),
     /// A file was given as a source without a place to go.
     #[error(
@@ -214,6 +214,16 @@ impl RefusalKind {
             self,
             Self::DanglingLink { .. } | Self::EscapingLink { .. } | Self::LinkLoop { .. }
         )
+    }
+}
+
+/// What to do about a path that is longer than the system takes.
+fn nearer(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::InvalidFilename => {
+            "; a path has at most 4095 bytes: give a directory on the way as a source of its own, --from DIRECTORY:/PATH"
+        }
+        _ => "",
     }
 }
 
