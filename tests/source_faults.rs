@@ -62,7 +62,7 @@ fn a_directory_that_changes_while_it_is_listed_is_refused() {
         let vanished =
             |name: &str| format!("SOURCE/{name}: vanished while the source was walked; {AGAIN}");
         let came = refused(jobs, |root| fs::write(root.join("new"), "new").unwrap());
-        assert_eq!(came, [changed.clone()]);
+        assert_eq!(came, [changed.as_str()]);
         let went = refused(jobs, |root| fs::remove_file(root.join("c")).unwrap());
         assert_eq!(went, [changed.clone(), vanished("c")]);
         // Under its new name it was not met.
@@ -72,7 +72,7 @@ fn a_directory_that_changes_while_it_is_listed_is_refused() {
             fs::rename(root.join("sub"), root.join("other")).unwrap();
             fs::create_dir(root.join("sub")).unwrap();
         });
-        assert_eq!(replaced, [changed.clone()]);
+        assert_eq!(replaced, [changed.as_str()]);
         let gone = refused(jobs, |root| fs::remove_dir_all(root).unwrap());
         assert_eq!(gone, [changed, vanished("b"), vanished("c"), vanished("sub")]);
         assert_eq!(refused(jobs, |_| ()), [""; 0]);
