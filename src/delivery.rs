@@ -10,7 +10,7 @@ use crate::image::Image;
 use crate::plan::Plan;
 use crate::report::depfile::Depfile;
 use crate::report::{Report, Verified, block_map, map};
-use crate::sink::companion::Companion;
+use crate::sink::companion::{Companion, Published};
 use crate::sink::{self, Output, OutputError, Wanted, WriteError};
 use crate::verify::part::Part;
 use crate::verify::{self, Depth, FreeSpace, VerifyError};
@@ -57,7 +57,8 @@ impl Delivery {
     ///
     /// # Errors
     /// When a read or a write fails, the source has changed, the image is not what was planned, or
-    /// `watch` asks to stop. Then nothing is left, and what was there stays.
+    /// `watch` asks to stop. Then nothing is left, and what was there stays; but after
+    /// [`OutputError::Unsettled`] everything is there and complete.
     pub fn carry_out(&self, mut plan: Plan, watch: &dyn Observer) -> Result<Report, Error> {
         if self.depth == Depth::Contents && !verify::readback::can_read(&plan) {
             return Err(VerifyError::TooLarge.into());
@@ -86,8 +87,12 @@ impl Delivery {
             return Err(self.emptied(VerifyError::Stopped.into()));
         }
         let published = companions.publish().map_err(WriteError::from);
-        published.map_err(|error| self.emptied(error.into()))?;
-        written.publish(self.depfile.is_some())?;
+        let published = published.map_err(|error| self.emptied(error.into()))?;
+        let named = written.publish()?;
+        // From here on everything is there: nothing is left undone because of an error.
+        let kept: Vec<_> = published.into_iter().map(Published::keep).collect();
+        let settled = named.settle(self.depfile.is_some());
+        kept.into_iter().chain([settled]).collect::<Result<(), _>>().map_err(WriteError::from)?;
         Ok(report)
     }
 
@@ -142,8 +147,9 @@ impl Delivery {
 }
 
 impl Companions {
-    fn publish(self) -> Result<(), OutputError> {
+    /// What has its name loses it again if it is not kept.
+    fn publish(self) -> Result<Vec<Published>, OutputError> {
         let all = [self.map, self.block_map, self.depfile];
-        all.into_iter().flatten().try_for_each(Companion::publish)
+        all.into_iter().flatten().map(Companion::publish).collect()
     }
 }

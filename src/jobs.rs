@@ -12,6 +12,10 @@ const DESCRIPTORS_PER_WORKER: u64 = 4;
 /// Descriptors of all workers together, and some that whoever started this process left open.
 const DESCRIPTORS_OF_ALL: u64 = 12;
 
+/// What a process may need for each worker, and its share of what all need, where its addresses are
+/// limited (ulimit -v): a thread that gets its stack and nothing more ends the whole process.
+const ADDRESSES_PER_WORKER_BYTES: u64 = 16 << 20;
+
 /// Of the memory that a thread may be given, what one of ours needs with room to spare.
 const STACK_BYTES: usize = 512 << 10;
 
@@ -113,11 +117,12 @@ impl Jobs {
         })
     }
 
-    /// As many as this process may open files for.
+    /// As many as this process may open files and has addresses for.
     fn affordable(self) -> usize {
-        let Some(descriptors) = getrlimit(Resource::Nofile).current else { return self.count() };
-        let most = descriptors.saturating_sub(DESCRIPTORS_OF_ALL) / DESCRIPTORS_PER_WORKER;
-        self.at_most(most).count()
+        let limit = |resource| getrlimit(resource).current.unwrap_or(u64::MAX);
+        let descriptors = limit(Resource::Nofile).saturating_sub(DESCRIPTORS_OF_ALL);
+        let by_memory = limit(Resource::As) / ADDRESSES_PER_WORKER_BYTES;
+        self.at_most((descriptors / DESCRIPTORS_PER_WORKER).min(by_memory)).count()
     }
 }
 

@@ -42,9 +42,13 @@ fn breaks_lines(character: char) -> bool {
 
 /// What the system said, without the number that its text carries already.
 pub fn error(error: &io::Error) -> String {
+    // Libraries add paths of files that nobody has heard of.
+    let wrapped = error.get_ref().and_then(|outer| outer.source());
+    if let Some(inner) = wrapped.and_then(|inner| inner.downcast_ref()) {
+        return self::error(inner);
+    }
     let text = match error.raw_os_error() {
         Some(_) => error.to_string(),
-        // Libraries add paths of files that nobody has heard of.
         None => match error.kind() {
             io::ErrorKind::Other => error.to_string(),
             // The library's own words for it are "entity not found".
@@ -66,6 +70,17 @@ mod tests {
     fn errors_of_the_system_are_plain_words() {
         let error = std::io::Error::from_raw_os_error(2);
         assert_eq!(super::error(&error), "no such file or directory");
+    }
+
+    #[test]
+    fn of_an_error_that_a_library_wraps_the_cause_is_told() {
+        let missing = tempfile::tempfile_in("/none of ours").unwrap_err();
+        assert_eq!(super::error(&missing), "no such file or directory");
+        #[derive(Debug, thiserror::Error)]
+        #[error("at a place that nobody has heard of")]
+        struct AtPlace(#[source] std::io::Error);
+        let wrapped = std::io::Error::other(AtPlace(std::io::Error::from_raw_os_error(5)));
+        assert_eq!(super::error(&wrapped), "input/output error");
     }
 
     #[test]

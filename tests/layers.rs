@@ -24,7 +24,7 @@ const TABLE: [(&str, &[&str], &[&str]); 18] = [
     (
         "sink",
         &["image", "source", "event", "jobs", "printable", "units"],
-        &["reflink_copy", "rustix", "sha2", "tempfile", "thiserror"],
+        &["nix", "reflink_copy", "rustix", "sha2", "tempfile", "thiserror"],
     ),
     (
         "verify",
@@ -71,7 +71,7 @@ const PARTS: [(&str, &str, &[&str]); 3] = [
 ];
 
 /// The one module that may use a crate.
-const ONLY_IN: [(&str, &str); 9] = [
+const ONLY_IN: [(&str, &str); 10] = [
     ("crc32fast", "src/disk/gpt.rs"),
     ("globset", "src/pattern.rs"),
     ("fatfs", "src/verify/readback.rs"),
@@ -79,6 +79,7 @@ const ONLY_IN: [(&str, &str); 9] = [
     ("log", "src/verify/readback.rs"),
     ("indicatif", "src/cli/progress.rs"),
     ("reflink_copy", "src/sink/clone.rs"),
+    ("nix", "src/sink/taken.rs"),
     ("signal_hook", "src/cli/signals.rs"),
     ("humansize", "src/report/human.rs"),
 ];

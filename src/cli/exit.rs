@@ -1,12 +1,12 @@
 //! What the command's exit status means.
 
-use std::io;
 use std::process;
 
 use crate::Error;
 use crate::plan::Blame;
 use crate::sink::{OutputError, WriteError};
 use crate::source::content::ContentErrorKind;
+use crate::source::is_limit_of_process;
 use crate::verify::VerifyError;
 
 /// Exit status. The numbers are part of the command's interface.
@@ -30,13 +30,14 @@ impl ExitCode {
     pub(crate) fn of(error: &Error) -> Self {
         match error {
             Error::Refused(problems) => match problems.blame() {
+                Blame::System => Self::System,
                 Blame::CommandLine => Self::Usage,
                 Blame::Format => Self::Format,
                 Blame::Source => Self::Source,
             },
             Error::Write(WriteError::Content(error))
             | Error::Verify(VerifyError::Content(error)) => match &error.kind {
-                ContentErrorKind::Unreadable(error) if is_of_process(error) => Self::System,
+                ContentErrorKind::Unreadable(error) if is_limit_of_process(error) => Self::System,
                 _ => Self::Source,
             },
             Error::Write(WriteError::Output(OutputError::TooSmall { .. })) => Self::Format,
@@ -54,19 +55,11 @@ impl ExitCode {
     }
 }
 
-/// Whether the process has met a limit of its own, which says nothing of the source.
-fn is_of_process(error: &io::Error) -> bool {
-    const NO_MEMORY: i32 = 12;
-    const TABLE_FULL: i32 = 23;
-    const TOO_MANY_FILES: i32 = 24;
-    matches!(error.raw_os_error(), Some(NO_MEMORY | TABLE_FULL | TOO_MANY_FILES))
-}
-
 impl ExitCode {
     /// Who is at fault, in a report for programs.
     pub(crate) fn blame(self) -> &'static str {
         match self {
-            Self::Done | Self::System => "system",
+            Self::Done | Self::System => Blame::System.id(),
             Self::Usage => Blame::CommandLine.id(),
             Self::Format => Blame::Format.id(),
             Self::Source => Blame::Source.id(),

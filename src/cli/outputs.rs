@@ -2,6 +2,7 @@
 //! and writes nothing.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -226,7 +227,15 @@ pub(super) fn take_standard_output(delivery: &Delivery) -> bool {
 fn is_standard_output(output: &Output) -> bool {
     match output.path() {
         None => true,
-        Some(path) => output.is_stream() && is_same_file(path, Path::new("/dev/stdout")),
+        Some(path) => output.is_stream() && may_be_same_file(path, Path::new("/dev/stdout")),
+    }
+}
+
+/// As [`is_same_file`], but what cannot be told of files that are there may be true.
+fn may_be_same_file(one: &Path, other: &Path) -> bool {
+    match (one.metadata(), other.metadata()) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        (Err(error), _) | (_, Err(error)) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 

@@ -17,6 +17,8 @@ use crate::source::{MetAt, Refusal};
 /// Whose fault a problem is, which decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Blame {
+    /// The system: this process has met a limit of its own.
+    System,
     /// The command line: no image and no source could make sense of it.
     CommandLine,
     /// The image: too small, or not legal as asked for.
@@ -29,6 +31,7 @@ impl Blame {
     /// A name for programs; it stays as it is from version to version.
     pub fn id(self) -> &'static str {
         match self {
+            Self::System => "system",
             Self::CommandLine => "command line",
             Self::Format => "format",
             Self::Source => "source",
@@ -131,6 +134,7 @@ impl Problem {
         match self {
             Self::Misfit(misfit) | Self::ProfileMisfit { misfit, .. } => misfit.blame(),
             Self::FileTooLarge { .. } | Self::DirectoryTooLarge { .. } => Blame::Format,
+            Self::Source(refusal) if refusal.kind.is_limit_of_process() => Blame::System,
             Self::Source(_)
             | Self::Name { .. }
             | Self::NotUnicode(_)

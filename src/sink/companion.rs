@@ -6,7 +6,9 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 
 use super::output::{Output, OutputError};
-use super::unnamed::Unnamed;
+use super::taken;
+use super::unnamed::{Revocable, Unnamed};
+use crate::printable;
 
 /// A companion in the making.
 #[derive(Debug)]
@@ -40,26 +42,54 @@ impl Companion {
         tell: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
         let written = match (&self.file, self.output.path()) {
-            (Some(new), _) => fill(new.file(), tell).and_then(|()| match self.output.old_mode() {
-                Some(mode) => new.file().set_permissions(Permissions::from_mode(mode)),
-                None => Ok(()),
-            }),
-            (None, Some(path)) => {
-                OpenOptions::new().write(true).open(path).and_then(|stream| fill(stream, tell))
-            }
+            (Some(new), _) => fill(new.file(), tell)
+                .and_then(|()| match self.output.old_mode() {
+                    Some(mode) => new.file().set_permissions(Permissions::from_mode(mode)),
+                    None => Ok(()),
+                })
+                .and_then(|()| taken::confirm(new.file())),
+            (None, Some(path)) => OpenOptions::new()
+                .write(true)
+                .open(path)
+                .and_then(|stream| fill(&stream, tell).and_then(|()| taken::confirm(stream))),
             (None, None) => fill(io::stdout().lock(), tell),
         };
         written.map_err(|error| self.output.error(error))
     }
 
-    /// Gives the file its name; a stream has taken its bytes.
+    /// Gives the file its name, to be kept or taken back; a stream has taken its bytes.
     ///
     /// # Errors
-    /// When the system refuses.
-    pub fn publish(self) -> Result<(), OutputError> {
-        let Some((file, path)) = self.file.zip(self.output.path()) else { return Ok(()) };
-        file.publish(path).map_err(|error| self.output.error(error))?;
-        Ok(())
+    /// When the system refuses; then what was there stays.
+    pub fn publish(self) -> Result<Published, OutputError> {
+        let Self { output, file } = self;
+        let named = file.zip(output.path()).map(|(file, path)| file.publish_revocably(path));
+        let named = named.transpose().map_err(|error| output.error(error))?;
+        Ok(Published { output, named })
+    }
+}
+
+/// A companion that has its name. Dropped without [`keep`](Self::keep) it gives way again to what was
+/// there before.
+#[derive(Debug)]
+#[must_use]
+pub struct Published {
+    output: Output,
+    named: Option<Revocable>,
+}
+
+impl Published {
+    /// The image has its name too: the companion stays.
+    ///
+    /// # Errors
+    /// [`OutputError::Unsettled`] when what was there before cannot be removed.
+    pub fn keep(self) -> Result<(), OutputError> {
+        let Self { output, named } = self;
+        named.map_or(Ok(()), Revocable::keep).map_err(|(left, error)| OutputError::Unsettled {
+            name: output.name(),
+            what: format!("the file that was replaced is left as {}", printable::path(&left)),
+            error,
+        })
     }
 }
 

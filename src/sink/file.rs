@@ -13,7 +13,7 @@ use super::direct::DirectFile;
 use super::output::{Output, OutputError, directory_of};
 use super::strategy::Room;
 use super::unnamed::Unnamed;
-use super::{Destination, Outcome, WriteError, reserve};
+use super::{Destination, Outcome, WriteError, reserve, taken};
 
 /// The owner's right to read and to write.
 const OWNER_MAY_WORK: u32 = 0o600;
@@ -113,21 +113,42 @@ impl NewFile {
         if self.output.sync {
             self.file().sync_all().map_err(|error| self.output.error(error))?;
         }
-        Ok(())
+        taken::confirm(self.file()).map_err(|error| self.output.error(error))
     }
 
-    /// Gives the file its name, in one step for whoever looks; with `--sync` the name is on the
-    /// disk too then.
-    pub(super) fn publish(self, newer_than_folder: bool) -> Result<(), OutputError> {
+    /// Gives the file its name, in one step for whoever looks.
+    pub(super) fn publish(self) -> Result<NamedFile, OutputError> {
         let Self { file, path, output, .. } = self;
-        let publish = || {
-            let file = file.publish(&path)?;
-            if newer_than_folder {
-                file.set_modified(SystemTime::now())?;
-            }
-            if output.sync { File::open(directory_of(&path))?.sync_all() } else { Ok(()) }
+        let file = file.publish(&path).map_err(|error| output.error(error))?;
+        Ok(NamedFile { file, path, output })
+    }
+}
+
+/// A file that is complete and has its name.
+#[derive(Debug)]
+pub(super) struct NamedFile {
+    file: File,
+    path: PathBuf,
+    output: Output,
+}
+
+impl NamedFile {
+    /// Makes it newer than its folder on request; with `--sync` its name is on the disk too then.
+    pub(super) fn settle(self, newer_than_folder: bool) -> Result<(), OutputError> {
+        let Self { file, path, output } = self;
+        let unsettled = |what: &str| {
+            let (name, what) = (output.name(), what.to_owned());
+            move |error| OutputError::Unsettled { name, what, error }
         };
-        publish().map_err(|error: io::Error| output.error(error))
+        if newer_than_folder {
+            let set = file.set_modified(SystemTime::now());
+            set.map_err(unsettled("its time cannot be set, so that make may build it again"))?;
+        }
+        if output.sync {
+            let synced = File::open(directory_of(&path)).and_then(|folder| folder.sync_all());
+            synced.map_err(unsettled("its name may not be on the disk yet"))?;
+        }
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ use super::buffer::BLOCK_BYTES;
 use super::device::Device;
 use super::direct::DirectFile;
 use super::output::{Output, OutputError};
-use super::{Destination, Outcome, WriteError, usage, zeros};
+use super::{Destination, Outcome, WriteError, taken, usage, zeros};
 use crate::image::{Image, Region};
 use crate::jobs::lock;
 
@@ -132,6 +132,7 @@ impl InPlace {
             if self.device_bytes.is_some() || self.output.sync {
                 self.file.sync_data()?;
             }
+            taken::confirm(&self.file)?;
             if self.device_bytes.is_some() {
                 // What is read then is at most older than the disk's; and a refusal does no harm.
                 let _ = fadvise(&self.file, 0, NonZeroU64::new(0), Advice::DontNeed);

@@ -16,6 +16,7 @@
 //! | `digest`, `turnstile` | digests on the way; workers in the order of the image |
 //! | [`companion`] | small files that tell of the image and are named with it |
 //! | `clone`, `reserve`, `direct` | what some file systems do faster |
+//! | `taken` | what some file systems tell only in the end |
 
 mod buffer;
 mod clone;
@@ -32,6 +33,7 @@ mod runs;
 mod standing;
 pub mod strategy;
 mod stream;
+mod taken;
 mod turnstile;
 mod unnamed;
 pub mod usage;
@@ -52,7 +54,7 @@ use crate::event::{Observer, ProblemKind};
 use crate::image::Image;
 use crate::printable;
 use crate::source::content::ContentError;
-use file::NewFile;
+use file::{NamedFile, NewFile};
 use in_place::InPlace;
 
 /// What went wrong after the plan.
@@ -207,23 +209,37 @@ impl Written {
         &self.writing
     }
 
-    /// Gives the image its name; what had it before is replaced. A new one is `newer_than_folder` on
-    /// request: its coming changes the time of the folder that it lies in, and make compares the two
-    /// if the folder is a source.
+    /// Gives the image its name; what had it before is replaced.
     ///
     /// # Errors
     /// When the system refuses; then nothing is left, and what was there stays.
-    pub fn publish(self, newer_than_folder: bool) -> Result<(), WriteError> {
+    pub fn publish(self) -> Result<Named, WriteError> {
         match self.made {
-            Made::Stream => {}
-            Made::File(new) => new.publish(newer_than_folder)?,
+            Made::File(new) => return Ok(Named(Some(new.publish()?))),
             Made::InPlace(place) => place.publish(),
             Made::Standing(file, output) if output.sync => {
                 file.sync_all().map_err(|error| output.error(error))?;
             }
-            Made::Standing(..) => {}
+            Made::Stream | Made::Standing(..) => {}
         }
-        Ok(())
+        Ok(Named(None))
+    }
+}
+
+/// An image that has its name: whoever looks finds it complete.
+#[derive(Debug)]
+#[must_use]
+pub struct Named(Option<NamedFile>);
+
+impl Named {
+    /// Does what has to wait for the name. A new file is `newer_than_folder` on request: its coming
+    /// changes the time of the folder that it lies in, and make compares the two if the folder is a
+    /// source.
+    ///
+    /// # Errors
+    /// [`OutputError::Unsettled`] when the system refuses; the image stays.
+    pub fn settle(self, newer_than_folder: bool) -> Result<(), OutputError> {
+        self.0.map_or(Ok(()), |file| file.settle(newer_than_folder))
     }
 }
 

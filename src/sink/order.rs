@@ -81,6 +81,7 @@ impl Order<'_> {
         let stream = Stream::open(self.output)?;
         let cache = Cache::Stream;
         let copied = self.copy(&stream, cache, STREAM_RUN_BYTES, &Cloned::default())?;
+        stream.finish()?;
         Ok(self.written(copied, (Room::None, Cloning::None, cache), started, Made::Stream))
     }
 

@@ -84,6 +84,19 @@ pub enum OutputError {
         /// What the system said.
         error: io::Error,
     },
+    /// The image has its name, and everything is complete; what was to be done then failed.
+    #[error(
+        "{name}: the image is complete and has its name, but {what}: {}",
+        printable::error(error)
+    )]
+    Unsettled {
+        /// The output as text.
+        name: String,
+        /// What that means.
+        what: String,
+        /// What the system said.
+        error: io::Error,
+    },
     /// A directory has the name.
     #[error("{}: is a directory; name a file in it", printable::path(.0))]
     IsDirectory(PathBuf),
@@ -174,6 +187,7 @@ impl OutputError {
                 io::ErrorKind::BrokenPipe => ProblemKind::ReaderGone,
                 _ => ProblemKind::OutputRefused,
             },
+            Self::Unsettled { .. } => ProblemKind::OutputRefused,
             Self::IsDirectory(_) | Self::Terminal(_) | Self::Unsupported { .. } => {
                 ProblemKind::OutputUnsuitable
             }
@@ -189,9 +203,10 @@ impl OutputError {
     /// The output as text for messages.
     pub fn output_name(&self) -> String {
         match self {
-            Self::Io { name, .. } | Self::Terminal(name) | Self::TooSmall { name, .. } => {
-                name.clone()
-            }
+            Self::Io { name, .. }
+            | Self::Unsettled { name, .. }
+            | Self::Terminal(name)
+            | Self::TooSmall { name, .. } => name.clone(),
             Self::IsDirectory(path)
             | Self::NeedsForce { path, .. }
             | Self::ReadOnly(path)
@@ -262,7 +277,7 @@ impl Output {
             let end = end.map_or(0, |last| last + 1);
             return Err(no_directory(Path::new(OsStr::from_bytes(&bytes[..end]))));
         }
-        if is_descriptor(path) {
+        if is_descriptor(path).map_err(io)? {
             return Ok(Self::of(Place::Special(path.to_path_buf())));
         }
         let target = end_of_links(path).map_err(io)?;
@@ -270,8 +285,10 @@ impl Output {
             Ok(found) => Self::existing(path, target, &found)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let directory = directory_of(&target);
-                if !directory.is_dir() {
-                    return Err(no_directory(directory));
+                match fs::metadata(directory) {
+                    Ok(found) if found.is_dir() => {}
+                    Err(error) if !is_no_path(&error) => return Err(io(error)),
+                    _ => return Err(no_directory(directory)),
                 }
                 Place::File { path: target, old_mode: None }
             }
@@ -415,29 +432,43 @@ pub(super) fn directory_of(path: &Path) -> &Path {
 
 /// Whether `path` names an open file of a process, as `/dev/stdout` and a shell's `>(...)` do: a
 /// stream, whatever it leads to. Its link has a text that is no path.
-fn is_descriptor(path: &Path) -> bool {
+fn is_descriptor(path: &Path) -> io::Result<bool> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
         let folder = directory_of(&path);
         let of_a_process = folder.starts_with("/proc") && folder.ends_with("fd");
         if of_a_process || folder == Path::new("/dev/fd") {
-            return true;
+            return Ok(true);
         }
-        match fs::read_link(&path) {
-            Ok(target) => path = folder.join(target),
-            Err(_) => return false,
+        match link_target(&path)? {
+            Some(target) => path = folder.join(target),
+            None => return Ok(false),
         }
     }
-    false
+    Ok(false)
 }
 
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
-        match fs::read_link(&path) {
-            Ok(target) => path = directory_of(&path).join(target),
-            Err(_) => return Ok(path),
+        match link_target(&path)? {
+            Some(target) => path = directory_of(&path).join(target),
+            None => return Ok(path),
         }
     }
     Err(io::Error::other("too many symbolic links"))
+}
+
+/// Where the link `path` leads; `None` if it is no link, or nothing is there.
+fn link_target(path: &Path) -> io::Result<Option<PathBuf>> {
+    match fs::read_link(path) {
+        Ok(target) => Ok(Some(target)),
+        Err(error) if is_no_path(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a path leads nowhere.
+fn is_no_path(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

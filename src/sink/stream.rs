@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 
 use super::output::{Output, OutputError};
 use super::turnstile::Turnstile;
-use super::{Destination, Outcome, WriteError, zeros};
+use super::{Destination, Outcome, WriteError, taken, zeros};
 
 pub(super) struct Stream {
     file: Turnstile<File>,
@@ -27,6 +27,12 @@ impl Stream {
             return Err(OutputError::Terminal(output.name()));
         }
         Ok(Self { file: Turnstile::before(file), output: output.clone() })
+    }
+
+    /// Everything has been written.
+    pub(super) fn finish(self) -> Result<(), OutputError> {
+        let Self { file, output } = self;
+        taken::confirm(file.into_behind()).map_err(|error| output.error(error))
     }
 }
 

@@ -139,10 +139,11 @@ impl<'a> Opener<'a> {
         let node = self.tree.node(id);
         if !node.is_directory() {
             let content = self.open(id)?;
-            return match content.file.read_at(&mut [0], 0) {
+            return match content.read_at(0, &mut [0]) {
                 // It has grown, or the kernel makes it up and tells no size.
                 Ok(1..) => Err(content.failed(ContentErrorKind::SizeUntold)),
-                _ => content.finish(),
+                Ok(0) => content.finish(),
+                Err(error) => Err(content.failed(ContentErrorKind::Unreadable(error))),
             };
         }
         // What a link leads to is opened by what lies in it.
@@ -257,19 +258,24 @@ impl Content<'_> {
     /// # Errors
     /// When the file ends early or cannot be read.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ContentError> {
+        match self.read_at(self.range.start, buffer) {
+            Ok(0) => {
+                let early = io::ErrorKind::UnexpectedEof.into();
+                Err(self.failed(ContentErrorKind::Unreadable(early)))
+            }
+            Ok(read) => {
+                self.range.start += read as u64;
+                Ok(read)
+            }
+            Err(error) => Err(self.failed(ContentErrorKind::Unreadable(error))),
+        }
+    }
+
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.file.read_at(buffer, self.range.start) {
-                Ok(0) => {
-                    return Err(self.failed(ContentErrorKind::Unreadable(
-                        io::ErrorKind::UnexpectedEof.into(),
-                    )));
-                }
-                Ok(read) => {
-                    self.range.start += read as u64;
-                    return Ok(read);
-                }
+            match self.file.read_at(buffer, at) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.failed(ContentErrorKind::Unreadable(error))),
+                other => return other,
             }
         }
     }

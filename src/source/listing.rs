@@ -60,6 +60,7 @@ impl Folder {
             Ok(mut directory) => self.read(&mut directory, watch, &mut listing),
             // Something else has its name now.
             Err(Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => Err(RefusalKind::Replaced),
+            Err(Errno::NOENT) => Err(RefusalKind::Vanished),
             Err(error) => Err(RefusalKind::Unreadable(error.into())),
         };
         listing.refusals.extend(refusal.err());
@@ -102,7 +103,9 @@ impl Folder {
             let found = statat(folder, os_name(name), AtFlags::SYMLINK_NOFOLLOW);
             *seen = found.map(|found| Seen::from(&found)).map_err(io::Error::from);
         }
-        read
+        // What came, went or changed its name meanwhile may have been met twice, or not at all.
+        let identity = Seen::from(&directory.stat().map_err(unreadable)?).identity;
+        read.and(if identity == found.identity { Ok(()) } else { Err(RefusalKind::Changed) })
     }
 }
 

@@ -37,7 +37,7 @@ use std::path::PathBuf;
 
 pub use manifest::ManifestFault;
 pub use met::MetAt;
-pub use refusal::{Refusal, RefusalKind};
+pub use refusal::{Refusal, RefusalKind, is_limit_of_process};
 pub use tree::{Node, NodeId, NodeKind, Tree};
 
 use crate::event::{Observer, Stage};

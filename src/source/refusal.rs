@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use thiserror::Error;
 
 use super::manifest::ManifestFault;
@@ -24,7 +25,7 @@ pub struct Refusal {
 #[derive(Debug, Error)]
 pub enum RefusalKind {
     /// The source itself, or an entry of it, cannot be read.
-    #[error("cannot be read: {}", printable::error(.0))]
+    #[error("cannot be read: {}{}", printable::error(.0), nearer(.0))]
     Unreadable(io::Error),
     /// A file was given as a source without a place to go.
     #[error(
@@ -97,6 +98,12 @@ pub enum RefusalKind {
         "was replaced while the source was walked; build again when nothing changes the source"
     )]
     Replaced,
+    /// An entry that its directory still named during the walk.
+    #[error("vanished while the source was walked; build again when nothing changes the source")]
+    Vanished,
+    /// A directory whose entries changed while they were listed.
+    #[error("changed while the source was walked; build again when nothing changes the source")]
+    Changed,
     /// Something that is read once, such as a pipe, given as a source.
     #[error("is {0}; a source is a file or a directory: write it to a file first")]
     Passing(&'static str),
@@ -175,7 +182,7 @@ impl RefusalKind {
             | Self::ContentsNotDirectory { .. }
             | Self::ContentsSize { .. } => ProblemKind::ContentsUnexpected,
             Self::IsOutput | Self::ContentsIsOutput(_) => ProblemKind::SourceIsOutput,
-            Self::Replaced => ProblemKind::SourceChanged,
+            Self::Replaced | Self::Vanished | Self::Changed => ProblemKind::SourceChanged,
             Self::Passing(_) | Self::Special(_) | Self::SpecialSource(_) => {
                 ProblemKind::SpecialFile
             }
@@ -190,6 +197,16 @@ impl RefusalKind {
         }
     }
 
+    /// Whether this process has met a limit of its own, which says nothing of the entry.
+    pub fn is_limit_of_process(&self) -> bool {
+        match self {
+            Self::Unreadable(error) | Self::ContentsUnreadable { error, .. } => {
+                is_limit_of_process(error)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a link leads nowhere, out of the source or in a circle, so that there is nothing that
     /// could be stored for it.
     pub fn is_lost_link(&self) -> bool {
@@ -198,6 +215,23 @@ impl RefusalKind {
             Self::DanglingLink { .. } | Self::EscapingLink { .. } | Self::LinkLoop { .. }
         )
     }
+}
+
+/// What to do about a path that is longer than the system takes.
+fn nearer(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::InvalidFilename => {
+            "; a path has at most 4095 bytes: give a directory on the way as a source of its own, --from DIRECTORY:/PATH"
+        }
+        _ => "",
+    }
+}
+
+/// Whether the process has met a limit of its own: no more memory or descriptors, or none in the
+/// whole system.
+pub fn is_limit_of_process(error: &io::Error) -> bool {
+    let limits = [Errno::NOMEM, Errno::NFILE, Errno::MFILE].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|code| limits.contains(&code))
 }
 
 fn inside(root: &Option<PathBuf>) -> String {

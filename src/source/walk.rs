@@ -232,7 +232,11 @@ impl<'a> Walk<'a> {
                 let seen = match entry.seen {
                     Ok(seen) => seen,
                     Err(error) => {
-                        self.tree.refuse(&path, RefusalKind::Unreadable(error));
+                        let kind = match error.kind() {
+                            io::ErrorKind::NotFound => RefusalKind::Vanished,
+                            _ => RefusalKind::Unreadable(error),
+                        };
+                        self.tree.refuse(&path, kind);
                         continue;
                     }
                 };

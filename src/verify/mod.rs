@@ -81,7 +81,7 @@ pub enum VerifyError {
     )]
     TooLarge,
     /// The image cannot be read.
-    #[error("the image cannot be read back: {0}")]
+    #[error("the image cannot be read back: {}", printable::error(.0))]
     Read(#[from] io::Error),
     /// A file of the source is not what was stored.
     #[error(transparent)]

@@ -7,6 +7,7 @@ pub mod contents;
 pub mod damage;
 pub mod firmware;
 pub mod fatfs_reader;
+pub mod faulty;
 pub mod fsck;
 pub mod invariants;
 pub mod kitchen;
