@@ -29,10 +29,7 @@ pub fn tree(entries: impl IntoIterator<Item = Made>) -> Tree {
         let Some(parent) = directories.get(made.directory).copied() else { continue };
         let spot = Spot { parent, name: &made.name, origin: 0 };
         let found = Found {
-            identity: Identity {
-                modified_seconds: made.modified_seconds,
-                ..Identity::default()
-            },
+            identity: Identity { modified_seconds: made.modified_seconds, ..Identity::default() },
             file: made.size_bytes.map(|size_bytes| (size_bytes, 0)),
             through_link: false,
             read_only: made.read_only,
