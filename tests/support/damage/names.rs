@@ -3,7 +3,7 @@
 use super::change::{
     exchange_slots, long_slot, long_units, set_short_byte, set_unit, short_slot, slot, top_slot,
 };
-use super::find::{empty_file, long_name, root, short_neighbour};
+use super::find::{empty_file, long_name, nested_directory, root, short_neighbour};
 use super::{ALL, Damage, damage};
 
 pub fn damages() -> Vec<Damage> {
@@ -50,6 +50,7 @@ pub fn damages() -> Vec<Damage> {
         damage(35, ALL, "a forbidden character", |bytes, volume| {
             set_short_byte(bytes, volume, 1, b'+')
         }),
+        damage(35, ALL, "the byte 7F", |bytes, volume| set_short_byte(bytes, volume, 1, 0x7F)),
         damage(35, ALL, "a dot", |bytes, volume| set_short_byte(bytes, volume, 1, b'.')),
         damage(35, ALL, "05 for E5", |bytes, volume| set_short_byte(bytes, volume, 0, 0x05)),
         damage(35, ALL, "a byte of a code page", |bytes, volume| {
@@ -80,6 +81,9 @@ pub fn damages() -> Vec<Damage> {
         }),
         damage(37, ALL, "unknown case bits", |bytes, volume| {
             bytes[short_slot(volume, empty_file(volume)) + 12] = 0x20;
+        }),
+        damage(37, ALL, "the case of an extension that is not there", |bytes, volume| {
+            bytes[short_slot(volume, nested_directory(volume)) + 12] |= 0x10;
         }),
         damage(37, ALL, "no ~ in a generated short name", |bytes, volume| {
             let file = long_name(volume);
