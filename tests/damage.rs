@@ -46,6 +46,7 @@ fn tree(folder: &Path) -> TreeBuilder {
         .filled("BIG.BIN", 70_001)
         .filled("OTHER.BIN", 5000)
         .file("a long name that takes three.text", "long")
+        .file("a long name that takes these.text", "long too")
         .file("sub/inner/leaf.bin", "leaf")
         .file("sub/FILE", "file")
         .file("zz last file.bin", [1; 9000])

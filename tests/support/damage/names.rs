@@ -3,7 +3,9 @@
 use super::change::{
     exchange_slots, long_slot, long_units, set_short_byte, set_unit, short_slot, slot, top_slot,
 };
-use super::find::{empty_file, long_name, nested_directory, root, short_neighbour};
+use super::find::{
+    empty_file, long_name, nested_directory, other_long_name, root, short_neighbour,
+};
 use super::{ALL, Damage, damage};
 
 pub fn damages() -> Vec<Damage> {
@@ -60,6 +62,17 @@ pub fn damages() -> Vec<Damage> {
             let (one, other) = (empty_file(volume), short_neighbour(volume));
             let from = short_slot(volume, one);
             bytes.copy_within(from..from + 11, short_slot(volume, other));
+        }),
+        damage(36, ALL, "two equal long names", |bytes, volume| {
+            let (one, other) = (long_name(volume), other_long_name(volume));
+            let slots = one.slots as usize;
+            let (one, other) = (short_slot(volume, one), short_slot(volume, other));
+            for part in 1..slots {
+                // All but the number, which is the same, and the checksum of the short name.
+                for place in (1..13).chain(14..32) {
+                    bytes[one - 32 * part + place] = bytes[other - 32 * part + place];
+                }
+            }
         }),
         damage(36, ALL, "the generated short name of another", |bytes, volume| {
             let from = short_slot(volume, long_name(volume));
