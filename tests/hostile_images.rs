@@ -18,7 +18,7 @@ use mkfatimg::plan::Plan;
 use mkfatimg::plan::request::{Format, ImageSize, LabelWish, Request};
 use mkfatimg::sink::Output;
 use mkfatimg::verify::bytes::ImageBytes;
-use mkfatimg::verify::{self, Depth, Fault, Findings, VerifyError, structure};
+use mkfatimg::verify::{self, Depth, Fault, Findings, FreeSpace, VerifyError, structure};
 use support::{TempDir, TreeBuilder, request, scratch};
 
 /// Of every image so many bytes from the beginning are turned round bit by bit, and all clusters in use.
@@ -120,7 +120,7 @@ enum Verdict {
 fn judge(plan: &Plan, head: &[u8], len: u64) -> Verdict {
     let run = |depth| {
         let image = Image { head, len, read_bytes: Cell::new(0) };
-        let outcome = verify::run(plan, &image, depth, &());
+        let outcome = verify::run(plan, &image, depth, FreeSpace::Zero, &());
         // The foreign reader goes to and fro between FAT and contents, in pages of 256 KiB.
         let most = if depth == Depth::Structure { 3 * len } else { 3 * len + (64 << 20) };
         assert!(image.read_bytes.get() <= most, "{} bytes of {len}", image.read_bytes.get());
