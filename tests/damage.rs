@@ -1,9 +1,11 @@
 //! Each invariant bites: for every way to break a sound image the tests' own checker names the
-//! broken invariant, and the verification that guards every build finds it too.
+//! broken invariant, and the verification that guards every build finds it too, and tells what it is.
+//! `UPDATE=1 cargo test --test damage` writes anew what is told.
 
 mod support;
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -15,7 +17,7 @@ use mkfatimg::plan::Plan;
 use mkfatimg::plan::request::{Format, ImageSize, LabelWish, Request, Times};
 use mkfatimg::sink::Output;
 use mkfatimg::source::{Place, Sources};
-use mkfatimg::verify::{self, Depth, FreeSpace, VerifyError};
+use mkfatimg::verify::{self, Depth, Findings, FreeSpace, VerifyError};
 use support::damage::{self, Damage};
 use support::{Expect, TREE_SECONDS, TempDir, TreeBuilder, invariants, scratch};
 
@@ -34,6 +36,9 @@ const UNSEEN_BY_STRUCTURE: [&str; 10] = [
     "slack in use",
 ];
 
+/// Of each damage so many lines are kept in the golden list.
+const MOST_TOLD: usize = 4;
+
 /// What every damage needs, see `support::damage`.
 fn tree(folder: &Path) -> TreeBuilder {
     let tree = TreeBuilder::new(folder.join("source"));
@@ -41,6 +46,7 @@ fn tree(folder: &Path) -> TreeBuilder {
         .filled("BIG.BIN", 70_001)
         .filled("OTHER.BIN", 5000)
         .file("a long name that takes three.text", "long")
+        .file("a long name that takes these.text", "long too")
         .file("sub/inner/leaf.bin", "leaf")
         .file("sub/FILE", "file")
         .file("zz last file.bin", [1; 9000])
@@ -113,23 +119,39 @@ fn write_changes(path: &Path, bytes: &[u8], sound: &Path, sound_bytes: &[u8]) {
     }
 }
 
-/// Whether the verification that guards a build finds anything wrong.
-fn sees(plan: &Plan, image: &Path, depth: Depth) -> bool {
+/// What the verification finds wrong.
+fn findings(plan: &Plan, image: &Path, depth: Depth) -> Option<Findings> {
     match verify::run(plan, &File::open(image).unwrap(), depth, FreeSpace::Zero, &()) {
-        Ok(()) => false,
-        Err(VerifyError::Differs(_)) => true,
+        Ok(()) => None,
+        Err(VerifyError::Differs(findings)) => Some(findings),
         Err(other) => panic!("{other}"),
     }
 }
 
-/// The invariants that were broken, and what the structure check did not see.
-fn bites(kind: FatKind, kib: u64, sector_bytes: u16) -> (BTreeSet<u8>, BTreeSet<&'static str>) {
+/// Whether the verification that guards a build finds anything wrong.
+fn sees(plan: &Plan, image: &Path, depth: Depth) -> bool {
+    findings(plan, image, depth).is_some()
+}
+
+/// What came of all damages to an image.
+#[derive(Default)]
+struct Bites {
+    /// The invariants that were broken.
+    bitten: BTreeSet<u8>,
+    /// What the structure check did not see.
+    unseen: BTreeSet<&'static str>,
+    /// What is told of each damage, the first lines of it.
+    told: String,
+}
+
+fn bites(kind: FatKind, kib: u64, sector_bytes: u16) -> Bites {
     let sound = sound(kind, kib, sector_bytes);
     let original = sound.folder.path().join("sound");
     let damaged = sound.folder.path().join("damaged");
     let volume = invariants::read(&original, 0).unwrap();
     let mut missed = Vec::new();
-    let (mut bitten, mut unseen) = (BTreeSet::new(), BTreeSet::new());
+    let Bites { mut bitten, mut unseen, mut told } = Bites::default();
+    let source = format!("{}/", sound.folder.path().display());
     let applies = |damage: &Damage| damage.kinds.contains(&volume.geometry.fat_type.bits());
     for damage in damage::all().into_iter().filter(applies) {
         let mut bytes = sound.bytes.clone();
@@ -141,33 +163,61 @@ fn bites(kind: FatKind, kib: u64, sector_bytes: u16) -> (BTreeSet<u8>, BTreeSet<
         } else {
             missed.push(format!("checker: I{} {}: {breaches:?}", damage.invariant, damage.name));
         }
-        if !sees(&sound.plan, &damaged, Depth::Contents) {
-            missed.push(format!("read-back: I{} {}", damage.invariant, damage.name));
-        }
-        if !sees(&sound.plan, &damaged, Depth::Structure) {
+        let mut found = findings(&sound.plan, &damaged, Depth::Structure);
+        let mut how = "";
+        if found.is_none() {
             unseen.insert(damage.name);
+            found = findings(&sound.plan, &damaged, Depth::Contents);
+            how = " (--verify)";
+        }
+        let Some(found) = found else {
+            missed.push(format!("verification: I{} {}", damage.invariant, damage.name));
+            continue;
+        };
+        for finding in found.kept().iter().take(MOST_TOLD) {
+            let line = finding.to_string().replace(&source, "");
+            let _ = writeln!(told, "{kind} {}{how}: {line}", damage.name);
+        }
+        if let Some(more) = found.count().checked_sub(MOST_TOLD as u64).filter(|more| *more > 0) {
+            let _ = writeln!(told, "{kind} {}{how}: and {more} more", damage.name);
         }
     }
     assert!(missed.is_empty(), "{kind}:\n{}", missed.join("\n"));
-    (bitten, unseen)
+    Bites { bitten, unseen, told }
 }
 
 #[test]
 fn every_damage_is_seen_on_every_type() {
-    let (mut bitten, mut unseen) = bites(FatKind::Fat12, 2048, 512);
-    for (kind, kib) in [(FatKind::Fat16, 9 << 10), (FatKind::Fat32, 34 << 10)] {
-        let (more_bitten, more_unseen) = bites(kind, kib, 512);
-        bitten.extend(more_bitten);
-        unseen.extend(more_unseen);
+    let mut all = Bites::default();
+    for (kind, kib) in
+        [(FatKind::Fat12, 2048), (FatKind::Fat16, 9 << 10), (FatKind::Fat32, 34 << 10)]
+    {
+        let more = bites(kind, kib, 512);
+        all.bitten.extend(more.bitten);
+        all.unseen.extend(more.unseen);
+        all.told += &more.told;
     }
-    assert_eq!(bitten, (1..=40).collect());
-    assert_eq!(unseen, BTreeSet::from(UNSEEN_BY_STRUCTURE));
+    assert_eq!(all.bitten, (1..=40).collect());
+    assert_eq!(all.unseen, BTreeSet::from(UNSEEN_BY_STRUCTURE));
+    assert_told(&all.told);
 }
 
 #[test]
 fn every_damage_is_seen_on_large_sectors() {
-    let (_, unseen) = bites(FatKind::Fat16, 20 << 10, 4096);
+    let Bites { unseen, .. } = bites(FatKind::Fat16, 20 << 10, 4096);
     assert_eq!(unseen, BTreeSet::from(UNSEEN_BY_STRUCTURE));
+}
+
+/// Each damage is told as what it is: the golden list has the lines, for a person to read.
+fn assert_told(told: &str) {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/damages.txt");
+    if std::env::var_os("UPDATE").is_some_and(|update| update == "1") {
+        fs::write(&kept, told).unwrap();
+    }
+    let golden = fs::read_to_string(&kept).unwrap();
+    let pairs = golden.lines().zip(told.lines());
+    let differing: Vec<_> = pairs.filter(|(golden, told)| golden != told).take(8).collect();
+    assert!(golden == told, "other findings: {differing:#?}");
 }
 
 /// What no invariant forbids and no build writes.

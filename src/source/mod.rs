@@ -13,6 +13,7 @@
 //! | `named` | files that are given by name |
 //! | `link` | where a symbolic link leads |
 //! | `beneath` | directories of a source, reached without following a link |
+//! | [`made`] | a tree that no host has |
 //! | [`content`] | the bytes of a file, and whether they are still those that were scanned |
 //! | [`met`] | where something was met, for messages |
 //! | [`refusal`] | what in a source stops the build |
@@ -24,6 +25,7 @@ mod entries;
 mod growing;
 mod link;
 mod listing;
+pub mod made;
 mod manifest;
 pub mod met;
 mod named;

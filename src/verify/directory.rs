@@ -11,6 +11,11 @@ use crate::fat::record::{FoundEntry, FoundPart, FoundRecord, RECORD_BYTES, decod
 use crate::fat::short::{ShortName, is_legal_short_byte};
 use crate::fat::time::DosTime;
 
+/// `DIR_NTRes`: the base in small letters.
+const BASE_BIT: u8 = 0x08;
+/// The extension in small letters.
+const EXTENSION_BIT: u8 = 0x10;
+
 /// An entry as a reader shows it.
 #[derive(Debug, Clone)]
 pub(super) struct Listed {
@@ -155,7 +160,8 @@ impl Reading<'_> {
         if entry.attributes & !known.bits() != 0 {
             self.findings.add(place, Fault::Attributes(entry.attributes));
         }
-        if entry.case_bits & !0x18 != 0 || (has_long && entry.case_bits != 0) {
+        let meaningful = if has_long { 0 } else { case_bits_of(entry.name) };
+        if entry.case_bits & !meaningful != 0 {
             self.findings.add(place, Fault::CaseBits(entry.case_bits));
         }
         if !is_legal_short_name(entry.name) {
@@ -228,8 +234,17 @@ fn shown(entry: &FoundEntry) -> String {
     let cased = |part: &str, bit: u8| {
         if entry.case_bits & bit == 0 { part.to_owned() } else { part.to_ascii_lowercase() }
     };
-    let base = cased(base, 0x08);
-    extension.map_or(base.clone(), |extension| format!("{base}.{}", cased(extension, 0x10)))
+    let base = cased(base, BASE_BIT);
+    extension
+        .map_or(base.clone(), |extension| format!("{base}.{}", cased(extension, EXTENSION_BIT)))
+}
+
+/// The case bits that make a difference: those of parts with a letter. A new volume has no others.
+fn case_bits_of(name: ShortName) -> u8 {
+    let bytes = name.bytes();
+    let (base, extension) = bytes.split_at(8);
+    let bit = |part: &[u8], bit| if part.iter().any(u8::is_ascii_alphabetic) { bit } else { 0 };
+    bit(base, BASE_BIT) | bit(extension, EXTENSION_BIT)
 }
 
 /// Capital ASCII, blanks at the ends of base and extension only.

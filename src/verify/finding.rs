@@ -112,7 +112,8 @@ pub enum Fault {
         counted: u32,
     },
     /// FSInfo's hint.
-    #[error("FSInfo names {told:?} as the first free cluster, the FAT {found:?}")]
+    #[error("FSInfo names {} as the first free cluster, the FAT {}",
+        number_or_none(*told), number_or_none(*found))]
     NextFree {
         /// FSInfo's cluster.
         told: Option<u32>,
@@ -217,7 +218,8 @@ pub enum Fault {
     #[error("a label out of its place")]
     StrayLabel,
     /// Boot sector and root directory.
-    #[error("label {boot:?} in the boot sector, {root:?} in the root directory")]
+    #[error("label {} in the boot sector, {} in the root directory",
+        quoted(boot), root.as_ref().map_or("none".to_owned(), quoted))]
     Label {
         /// In the boot sector.
         boot: [u8; 11],
@@ -237,7 +239,7 @@ pub enum Fault {
     #[error("long name is not legal: {0}")]
     LongName(NameFault),
     /// A short name that some reader would not show.
-    #[error("short name {0:?} is not legal")]
+    #[error("short name {} is not legal", quoted(.0))]
     ShortName([u8; 11]),
     /// Two records with one short name.
     #[error("short name {0} twice")]
@@ -291,6 +293,15 @@ pub enum Fault {
     /// The foreign reader failed.
     #[error("foreign reader: {0}")]
     ForeignReader(String),
+}
+
+/// Eleven bytes as they stand, those that are no ASCII by their numbers.
+fn quoted(name: &[u8; 11]) -> String {
+    format!("\"{}\"", name.escape_ascii())
+}
+
+fn number_or_none(number: Option<u32>) -> String {
+    number.map_or("none".to_owned(), |number| number.to_string())
 }
 
 impl Fault {

@@ -2,6 +2,7 @@
 //! plan and no source.
 
 use std::io;
+use std::rc::Rc;
 
 use super::bytes::ImageBytes;
 use super::chains::{Chains, Stretch};
@@ -205,9 +206,11 @@ fn path_of(parent: &str, name: &str) -> String {
     if parent.len() > MOST_PATH_BYTES { format!("/.../{name}") } else { format!("{parent}/{name}") }
 }
 
-/// A directory that is still to be read.
+/// A directory that is still to be read. Neighbours share their parent's path: an image that lies can
+/// have a directory in every cluster, each of them deep down.
 struct Pending {
-    path: String,
+    parent: Rc<str>,
+    name: String,
     first_cluster: u32,
     parent_cluster: u32,
     stretches: Vec<Stretch>,
@@ -228,18 +231,19 @@ impl<I: ImageBytes + ?Sized> Walk<'_, I> {
         let mut pending = Vec::new();
         let root = self.root()?;
         self.survey.label = root.label;
-        self.take_entries(root.entries, "", 0, &mut pending);
+        self.take_entries(root.entries, &"".into(), 0, &mut pending);
         while let Some(next) = pending.pop() {
             stop_if_asked(self.watch)?;
-            let bytes = self.directory_bytes(&next)?;
+            let bytes = self.directory_bytes(&next.stretches)?;
+            let path = Rc::from(path_of(&next.parent, &next.name));
             let here = Here {
-                path: &next.path,
+                path: &path,
                 clusters: Some((next.first_cluster, next.parent_cluster)),
                 at_byte: self.geometry.cluster_at_byte(next.first_cluster),
             };
             let listing = directory::read(&bytes, here, self.findings);
-            self.check_length(&next.path, &next.stretches, listing.records);
-            self.take_entries(listing.entries, &next.path, next.first_cluster, &mut pending);
+            self.check_length(&path, &next.stretches, listing.records);
+            self.take_entries(listing.entries, &path, next.first_cluster, &mut pending);
         }
         Ok(())
     }
@@ -260,11 +264,10 @@ impl<I: ImageBytes + ?Sized> Walk<'_, I> {
             return Ok(Listing::default());
         }
         let at_byte = self.geometry.cluster_at_byte(first_cluster);
-        let pending = Pending { path: String::new(), first_cluster, parent_cluster: 0, stretches };
-        let bytes = self.directory_bytes(&pending)?;
+        let bytes = self.directory_bytes(&stretches)?;
         let here = Here { path: "", clusters: None, at_byte };
         let listing = directory::read(&bytes, here, self.findings);
-        self.check_length("/", &pending.stretches, listing.records);
+        self.check_length("/", &stretches, listing.records);
         Ok(listing)
     }
 
@@ -272,7 +275,7 @@ impl<I: ImageBytes + ?Sized> Walk<'_, I> {
     fn take_entries(
         &mut self,
         entries: Vec<Listed>,
-        parent: &str,
+        parent: &Rc<str>,
         parent_cluster: u32,
         pending: &mut Vec<Pending>,
     ) {
@@ -292,8 +295,14 @@ impl<I: ImageBytes + ?Sized> Walk<'_, I> {
                 Err(fault) => self.findings.add(path(), fault),
                 Ok(()) if directory => {
                     let stretches = std::mem::take(&mut stretches);
-                    let path = path();
-                    pending.push(Pending { path, first_cluster, parent_cluster, stretches });
+                    let parent = Rc::clone(parent);
+                    pending.push(Pending {
+                        parent,
+                        name,
+                        first_cluster,
+                        parent_cluster,
+                        stretches,
+                    });
                 }
                 Ok(()) => {
                     let clusters = stretches.iter().map(|stretch| stretch.clusters()).sum();
@@ -318,12 +327,12 @@ impl<I: ImageBytes + ?Sized> Walk<'_, I> {
     }
 
     /// The directory's clusters, as many as one may have.
-    fn directory_bytes(&mut self, directory: &Pending) -> io::Result<Vec<u8>> {
+    fn directory_bytes(&self, stretches: &[Stretch]) -> io::Result<Vec<u8>> {
         let cluster_bytes = u64::from(self.geometry.cluster_bytes());
         // One cluster more shows that there are too many.
         let most = MAX_RECORDS * RECORD_BYTES as u64 + cluster_bytes;
         let mut bytes = Vec::new();
-        for stretch in &directory.stretches {
+        for stretch in stretches {
             let room = most.saturating_sub(bytes.len() as u64);
             let wanted = (stretch.clusters() * cluster_bytes).min(room);
             let start = bytes.len();

@@ -80,6 +80,9 @@ pub fn damages() -> Vec<Damage> {
         damage(12, FAT16, "the clusters of FAT12", |bytes, volume| {
             set_clusters(bytes, volume, 4000)
         }),
+        damage(12, FAT16, "the clusters of FAT32", |bytes, volume| {
+            set_clusters(bytes, volume, 70000)
+        }),
         damage(12, FAT32, "65540 clusters", |bytes, volume| set_clusters(bytes, volume, 65540)),
         damage(12, FAT32, "the clusters of FAT16", |bytes, volume| {
             set_clusters(bytes, volume, 60000)
@@ -118,6 +121,7 @@ pub fn damages() -> Vec<Damage> {
         damage(19, FAT32, "version 1", |bytes, volume| set_boot(bytes, volume, 42, &[1])),
         damage(19, FAT32, "root at cluster 3", |bytes, volume| set_boot(bytes, volume, 44, &[3])),
         damage(19, FAT32, "root at cluster 0", |bytes, volume| set_boot(bytes, volume, 44, &[0])),
+        damage(19, FAT32, "no FSInfo", |bytes, volume| set_boot(bytes, volume, 48, &[0])),
         damage(19, FAT32, "FSInfo in sector 2", |bytes, volume| set_boot(bytes, volume, 48, &[2])),
         damage(19, FAT32, "no backup", |bytes, volume| set_boot(bytes, volume, 50, &[0])),
         damage(19, FAT32, "reserved bytes in use", |bytes, volume| {

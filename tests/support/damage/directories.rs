@@ -15,6 +15,13 @@ pub fn damages() -> Vec<Damage> {
                 &[volume.boot.bytes[volume.geometry.extended_at() + 7] | 0x20],
             );
         }),
+        damage(18, ALL, "another label in the root", |bytes, volume| {
+            bytes[slot(volume, root(volume), 0)] ^= 1;
+        }),
+        damage(18, ALL, "no label in the root", |bytes, volume| {
+            // The label of the boot sector alone; the record becomes a file's.
+            bytes[slot(volume, root(volume), 0) + 11] = 0x20;
+        }),
         damage(18, ALL, "a second label", |bytes, volume| {
             bytes[short_slot(volume, empty_file(volume)) + 11] = 0x08;
         }),

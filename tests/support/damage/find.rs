@@ -64,3 +64,11 @@ pub fn long_name(volume: &Volume) -> &Entry {
         entry.directory == 0 && entry.slots >= 3 && has_padding && entry.raw_short.contains(&b'~')
     })
 }
+
+/// Of as many parts.
+pub fn other_long_name(volume: &Volume) -> &Entry {
+    let long_name = long_name(volume);
+    find(volume, "a second long name of as many parts in the root", |entry| {
+        entry.directory == 0 && entry.slots == long_name.slots && entry.slot != long_name.slot
+    })
+}

@@ -7,7 +7,7 @@
 //! - in the root a file of three clusters or more whose last cluster is not full, and another file
 //!   with clusters; the former is not the last file on the disk;
 //! - in the root a long name of two slots or more, the last with three units to spare or more, and
-//!   with a generated short name;
+//!   with a generated short name, and another of as many slots;
 //! - a directory in a directory, with room for two more slots in its last cluster;
 //! - a file in a directory that is not the root;
 //! - two free clusters or more at the end, and on FAT12/16 two reserved sectors or more.

@@ -3,7 +3,9 @@
 use super::change::{
     exchange_slots, long_slot, long_units, set_short_byte, set_unit, short_slot, slot, top_slot,
 };
-use super::find::{empty_file, long_name, root, short_neighbour};
+use super::find::{
+    empty_file, long_name, nested_directory, other_long_name, root, short_neighbour,
+};
 use super::{ALL, Damage, damage};
 
 pub fn damages() -> Vec<Damage> {
@@ -50,6 +52,7 @@ pub fn damages() -> Vec<Damage> {
         damage(35, ALL, "a forbidden character", |bytes, volume| {
             set_short_byte(bytes, volume, 1, b'+')
         }),
+        damage(35, ALL, "the byte 7F", |bytes, volume| set_short_byte(bytes, volume, 1, 0x7F)),
         damage(35, ALL, "a dot", |bytes, volume| set_short_byte(bytes, volume, 1, b'.')),
         damage(35, ALL, "05 for E5", |bytes, volume| set_short_byte(bytes, volume, 0, 0x05)),
         damage(35, ALL, "a byte of a code page", |bytes, volume| {
@@ -59,6 +62,17 @@ pub fn damages() -> Vec<Damage> {
             let (one, other) = (empty_file(volume), short_neighbour(volume));
             let from = short_slot(volume, one);
             bytes.copy_within(from..from + 11, short_slot(volume, other));
+        }),
+        damage(36, ALL, "two equal long names", |bytes, volume| {
+            let (one, other) = (long_name(volume), other_long_name(volume));
+            let slots = one.slots as usize;
+            let (one, other) = (short_slot(volume, one), short_slot(volume, other));
+            for part in 1..slots {
+                // All but the number, which is the same, and the checksum of the short name.
+                for place in (1..13).chain(14..32) {
+                    bytes[one - 32 * part + place] = bytes[other - 32 * part + place];
+                }
+            }
         }),
         damage(36, ALL, "the generated short name of another", |bytes, volume| {
             let from = short_slot(volume, long_name(volume));
@@ -80,6 +94,9 @@ pub fn damages() -> Vec<Damage> {
         }),
         damage(37, ALL, "unknown case bits", |bytes, volume| {
             bytes[short_slot(volume, empty_file(volume)) + 12] = 0x20;
+        }),
+        damage(37, ALL, "the case of an extension that is not there", |bytes, volume| {
+            bytes[short_slot(volume, nested_directory(volume)) + 12] |= 0x10;
         }),
         damage(37, ALL, "no ~ in a generated short name", |bytes, volume| {
             let file = long_name(volume);

@@ -23,6 +23,10 @@ pub fn damages() -> Vec<Damage> {
         damage(20, FAT32, "free clusters unknown", |bytes, volume| {
             set_sector(bytes, volume, 1, 488, &[0xFF; 4])
         }),
+        damage(20, FAT32, "a free cluster more", |bytes, volume| {
+            let place = at(volume, volume.geometry.bytes_per_sector) + 488;
+            bytes[place] ^= 1;
+        }),
         damage(20, FAT32, "next free cluster 2", |bytes, volume| {
             set_sector(bytes, volume, 1, 492, &2_u32.to_le_bytes());
         }),

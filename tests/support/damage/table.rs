@@ -1,7 +1,7 @@
 //! Damages to the allocation table and to the chains in it.
 
-use super::change::{at, last_cluster, set_fat, set_first_cluster, set_size};
-use super::find::{empty_file, long_file, nested_directory, other_file};
+use super::change::{at, last_cluster, set_fat, set_first_cluster, set_size, short_slot};
+use super::find::{deep_file, empty_file, long_file, nested_directory, other_file};
 use super::{ALL, Damage, FAT32, damage};
 
 pub fn damages() -> Vec<Damage> {
@@ -12,12 +12,19 @@ pub fn damages() -> Vec<Damage> {
         damage(23, ALL, "last bytes of the copy differ", |bytes, volume| {
             bytes[at(volume, volume.geometry.fat_position(2)) - 1] ^= 1;
         }),
+        damage(23, FAT32, "reserved bits of the copy differ", |bytes, volume| {
+            bytes[at(volume, volume.geometry.fat_position(1)) + 4 * 2 + 3] ^= 0x80;
+        }),
         damage(24, ALL, "FAT[0] not all ones", |bytes, volume| {
             set_fat(bytes, volume, 0, volume.fat[0] ^ 0x100)
         }),
         damage(24, ALL, "marked dirty in FAT[1]", |bytes, volume| {
             let ones = volume.geometry.fat_type.ones();
             set_fat(bytes, volume, 1, ones >> 1);
+        }),
+        damage(24, ALL, "an error marked in FAT[1]", |bytes, volume| {
+            let ones = volume.geometry.fat_type.ones();
+            set_fat(bytes, volume, 1, ones ^ (ones >> 1 ^ ones >> 2));
         }),
         damage(24, FAT32, "reserved bits of FAT[1] set", |bytes, volume| {
             set_fat(bytes, volume, 1, u32::MAX)
@@ -100,6 +107,15 @@ pub fn chain_damages() -> Vec<Damage> {
             let parent =
                 volume.directories[directory.directory].entry.expect("nested in a directory");
             set_first_cluster(bytes, volume, directory, volume.entries[parent].first_cluster);
+        }),
+        damage(27, ALL, "a directory that holds its container", |bytes, volume| {
+            let (file, directory) = (deep_file(volume), nested_directory(volume));
+            let container =
+                volume.directories[directory.directory].entry.expect("nested in a directory");
+            let place = short_slot(volume, file);
+            bytes[place + 11] = 0x10;
+            bytes[place + 28..place + 32].fill(0);
+            set_first_cluster(bytes, volume, file, volume.entries[container].first_cluster);
         }),
         damage(28, ALL, "a cluster more than the size needs", |bytes, volume| {
             let file = long_file(volume);

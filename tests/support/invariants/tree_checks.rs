@@ -164,7 +164,9 @@ fn check_short_name(entry: &Entry, path: impl Fn() -> String, breaches: &mut Bre
 /// I37, without what only the UTF-16 units show.
 fn check_long_name(entry: &Entry, path: impl Fn() -> String, breaches: &mut Breaches) {
     let Some(long) = &entry.long else {
-        breaches.require(37, entry.case_bits & !0x18 == 0, || {
+        let bit = |part: &[u8], bit| if part.iter().any(u8::is_ascii_alphabetic) { bit } else { 0 };
+        let meaningful = bit(entry.base(), 0x08) | bit(entry.extension(), 0x10);
+        breaches.require(37, entry.case_bits & !meaningful == 0, || {
             format!("{}: case bits {:#04x}", path(), entry.case_bits)
         });
         return;
