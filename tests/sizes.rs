@@ -544,6 +544,26 @@ fn an_image_sized_by_us_is_the_smallest_where_type_or_cluster_changes() {
 }
 
 #[test]
+fn an_image_sized_by_us_is_the_smallest_where_only_the_fat_can_reach_the_boundary() {
+    let scratch = scratch();
+    let empty = TreeBuilder::new(scratch.path().join("empty"));
+    for (kind, reserved_sectors, align_bytes) in
+        [(Fat32, 38, 1 << 20), (Fat32, 32, 65_536), (Fat12, 2, 4096), (Fat16, 4, 65_536)]
+    {
+        let mut request = request(empty.root(), ImageSize::Auto);
+        request.format.kind = Some(kind);
+        request.format.reserved_sectors = Some(reserved_sectors);
+        request.format.align_bytes = Some(align_bytes);
+        let plan = plan(&request).unwrap_or_else(|problems| panic!("{problems}"));
+        let sectors = u64::from(plan.geometry().shape().total_sectors);
+        assert!(plan.image_bytes() < 128 * MIB, "{kind}, {reserved_sectors}: {sectors} sectors");
+        let smaller = (WIDELY_READ_SECTORS..sectors).step_by(AUTO_SECTORS as usize);
+        let holding: Vec<u64> = smaller.filter(|smaller| holds(&request, *smaller)).collect();
+        assert_eq!(holding, [0; 0], "{kind}, {reserved_sectors}, chosen: {sectors} sectors");
+    }
+}
+
+#[test]
 fn a_percentage_of_any_height_stays_free_and_no_more() {
     let scratch = scratch();
     let mut numbers = Numbers(5);

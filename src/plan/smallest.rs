@@ -34,6 +34,7 @@ impl Search<'_> {
             for kind in self.kinds() {
                 let safe = kind.safe_cluster_counts();
                 let needed = self.least_count(*kind, cluster_bytes).max(u64::from(*safe.start()));
+                let needed = self.count_on_boundary(*kind, cluster_bytes, needed).unwrap_or(needed);
                 proposals.extend(self.total_for(*kind, cluster_bytes, needed));
                 proposals.extend(self.total_for(*kind, cluster_bytes, u64::from(*safe.end()) + 1));
             }
@@ -49,6 +50,26 @@ impl Search<'_> {
                 })
         };
         proposals.into_iter().filter_map(from).min()
+    }
+
+    /// Where reserved sectors are given they cannot move the data area to a boundary that is given too,
+    /// but a longer FAT can: the fewest clusters, not under `needed`, whose FAT does. `None` where no
+    /// FAT does, or nothing is to be moved so.
+    fn count_on_boundary(&self, kind: FatKind, cluster_bytes: u32, needed: u64) -> Option<u64> {
+        let (Some(_), Some(align_bytes)) = (self.format.reserved_sectors, self.format.align_bytes)
+        else {
+            return None;
+        };
+        let shape = self.shape(kind, cluster_bytes, 0).ok()?;
+        let boundary_sectors = u64::from(align_bytes) / self.sector_bytes();
+        let before = self.around.start + u64::from(shape.reserved_sectors) + shape.root_sectors();
+        let fats = u64::from(shape.fat_count);
+        let shortest = fat_sectors(kind, needed, self.sector_bytes());
+        let longer = (shortest..shortest.checked_add(boundary_sectors)?)
+            .find(|fat| (before + fats * fat).is_multiple_of(boundary_sectors))?;
+        // One entry more than a shorter FAT has, less the two that stand for no cluster.
+        let least = ((longer - 1) * self.sector_bytes() * 8 / kind.entry_bits()).saturating_sub(1);
+        Some(least.max(needed))
     }
 
     /// The fewest clusters that hold the tree, the room asked for and one more.
