@@ -5,9 +5,9 @@
 pub mod commit;
 pub mod contents;
 pub mod damage;
-pub mod firmware;
 pub mod fatfs_reader;
 pub mod faulty;
+pub mod firmware;
 pub mod fsck;
 pub mod invariants;
 pub mod kitchen;
