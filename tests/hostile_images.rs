@@ -209,7 +209,7 @@ fn every_bit_turned_round_is_found() {
 }
 
 /// One change at random; most are near what is in use.
-fn change(chance: &mut Chance, sound: &Sound, head: &mut Vec<u8>, len: &mut u64) {
+fn change(chance: &mut Chance, sound: &Sound, head: &mut [u8], len: &mut u64) {
     let geometry = sound.plan.geometry();
     let fat_at = geometry.fat_at_byte(0) as usize;
     let data_at = sound.data_at_byte();

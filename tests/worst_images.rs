@@ -1,5 +1,5 @@
 //! What the worst images cost: the check of an image needs memory for its clusters at most, however
-//! they are chained and whatever they hold. Measured as the peak of a process of its own.
+//! they are chained and whatever they hold, and for one full directory. Measured as the peak of a process of its own.
 
 mod support;
 
@@ -22,8 +22,8 @@ const VARIABLE: &str = "MKFATIMG_WORST_IMAGE";
 /// Images of so many MiB are made.
 const SIZES_MIB: [u64; 3] = [34, 68, 136];
 
-/// What the program itself takes, and buffers: some MiB.
-const BASE_KIB: u64 = 12 << 10;
+/// What the program itself takes, and the records of one directory.
+const BASE_KIB: u64 = 24 << 10;
 
 fn directory(directory: usize, name: String) -> Made {
     let name = name.into_bytes();
@@ -46,6 +46,13 @@ fn deep_directories(clusters: usize) -> Vec<Made> {
         left -= 12_000;
     }
     entries
+}
+
+/// A directory with as many files as there may be.
+fn full_directory() -> Vec<Made> {
+    let file = |number| Made { size_bytes: Some(0), ..directory(1, format!("F{number}")) };
+    let full = directory(0, "FULL".to_owned());
+    [full].into_iter().chain((0..65_534).map(file)).collect()
 }
 
 /// An image of `mib` MiB on `path`, without contents, and its plan.
@@ -131,6 +138,9 @@ fn memory_follows_the_image_and_not_what_it_says() {
         build(deep_directories(clusters * 9 / 10), mib, &image);
         let (deep, findings) = peak_kib(&image);
         assert_eq!(findings, 0);
+        build(full_directory(), mib, &image);
+        let (full, findings) = peak_kib(&image);
+        assert_eq!(findings, 0);
         let plan = build(Vec::new(), mib, &image);
         let (empty, findings) = peak_kib(&image);
         assert_eq!(findings, 0);
@@ -141,9 +151,9 @@ fn memory_follows_the_image_and_not_what_it_says() {
         let (to_and_fro, findings) = peak_kib(&image);
         assert!(findings > 0);
         println!(
-            "{mib} MiB: empty {empty} KiB, directories {deep}, lost clusters {lost}, one chain {to_and_fro}"
+            "{mib} MiB: empty {empty} KiB, full directory {full}, directories {deep}, lost clusters {lost}, one chain {to_and_fro}"
         );
-        for peak in [empty, deep, lost, to_and_fro] {
+        for peak in [empty, full, deep, lost, to_and_fro] {
             assert!(peak <= most, "{peak} KiB for an image of {mib} MiB, at most {most}");
         }
     }
