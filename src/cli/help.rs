@@ -42,6 +42,6 @@ signal, or when the power fails, and may be deleted.
 Examples:
   mkfatimg --from rootfs --size 5G live.img
   mkfatimg --from rootfs --free 64M --label DATA data.img
-  mkfatimg --from esp --size 260M --fat-type 32 --label EFI esp.img
+  mkfatimg --from esp --profile esp --partition-table gpt disk.img
   mkfatimg --from rootfs --from vmlinuz:/boot/ - | zstd >live.img.zst
   mkfatimg --from rootfs --size 5G --dry-run";

@@ -49,8 +49,8 @@ pub(super) enum Takes {
 }
 
 /// Of an offset into a disk.
-pub(super) const INTO_A_DISK: &str = "nothing is written into a disk here; make the volume as a \
-     file of its own, then put it there with dd seek= conv=notrunc";
+pub(super) const INTO_A_DISK: &str = "--into IMAGE@BYTE replaces the volume that begins there in a \
+     disk image, and --partition-table makes a new disk around the volume";
 
 /// Of a flag of mtools whose image is there.
 pub(super) const ADDS: &str =
