@@ -75,7 +75,7 @@ fn nothing_is_written_over_that_was_not_meant_as_output() {
     for (typed, last) in [
         (
             &["--from", "src", "--offset", "2048", "disk.img"][..],
-            "--offset: nothing is written into a disk here; make the volume as a file of its own, then put it there with dd seek= conv=notrunc",
+            "--offset: --into IMAGE@BYTE replaces the volume that begins there in a disk image, and --partition-table makes a new disk around the volume",
         ),
         (
             &["src", "vmlinuz", "initrd.img"],
