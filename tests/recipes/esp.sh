@@ -7,8 +7,8 @@ mkdir -p esp/EFI/BOOT
 grub-mkstandalone --format x86_64-efi --modules 'part_gpt search' \
   --output esp/EFI/BOOT/BOOTX64.EFI boot/grub/grub.cfg=esp-grub.cfg
 
-# FAT32, as firmware wants it on fixed disks; 260 MiB are enough for it with sectors of 4096 bytes too.
-# 1 MiB lies before the partition, the second table behind it.
+# FAT32 and the partition's type are the profile's. 262 MiB are enough for it with sectors of 4096 bytes
+# too.
 mkfatimg --from esp --from vmlinuz:/ --from initrd.img:/ \
-  --partition-table gpt --partition-type esp \
-  --size 262M --fat-type 32 --label EFI --volume-id E5B0-0001 disk.img
+  --profile esp --partition-table gpt \
+  --size 262M --label EFI --volume-id E5B0-0001 disk.img

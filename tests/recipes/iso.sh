@@ -12,14 +12,10 @@ grub-mkimage --format x86_64-efi --prefix /boot/grub --config livecd-grub.cfg \
   --output efi/EFI/BOOT/BOOTX64.EFI \
   fat part_gpt part_msdos search_fs_uuid normal linux all_video
 
-# All that is there before the system can read the CD by itself. Firmware counts the sectors of such
-# an image with 16 bits: it must be smaller than 32 MiB, so that is where this stops.
+# All that is there before the system can read the CD by itself; what is too large to be started from a
+# CD is refused.
 mkfatimg --from efi --from live/boot:/boot --from livecd-menu.cfg:/boot/grub/grub.cfg \
-  --label LIVE --volume-id 2026-1130 efi.img
-if [ "$(stat -c %s efi.img)" -ge $((32 << 20)) ]; then
-  echo 'efi.img is too large for a CD' >&2
-  exit 1
-fi
+  --profile el-torito --label LIVE --volume-id 2026-1130 efi.img
 
 # What is large lies in the file system of the CD, which the running system mounts by its label. The
 # image comes behind it: El Torito and both partition tables lead to it, and GRUB finds it by them.

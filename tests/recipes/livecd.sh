@@ -24,8 +24,8 @@ mkfatimg \
   --from keys/archive.gpg:/repository/ \
   --from livecd-menu.cfg:/boot/grub/grub.cfg \
   --exclude-from livecd.exclude \
-  --partition-table mbr \
-  --fat-type 32 --label LIVE --volume-id 2026-1130 --free 64M \
+  --profile usb --fat-type 32 \
+  --label LIVE --volume-id 2026-1130 --free 64M \
   --digest sha256 --bmap live.img.bmap \
   live.img
 

@@ -5,7 +5,7 @@ set -eu
 # stick/ has syslinux.cfg, vmlinuz and initrd.img. A megabyte stays free for the loader. The code
 # before the table starts the partition, which is active for that.
 mkfatimg --from stick --free 1M --label STICK \
-  --partition-table mbr --mbr-code /usr/lib/syslinux/mbr/mbr.bin stick.img
+  --profile usb --mbr-code /usr/lib/syslinux/mbr/mbr.bin stick.img
 
 # Puts its code into the boot sector of the partition at 1 MiB, and ldlinux.sys and ldlinux.c32 into
 # the root directory.
