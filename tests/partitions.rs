@@ -16,8 +16,8 @@ use mkfatimg::verify::{self, Depth, FreeSpace, VerifyError};
 use mkfatimg::{Delivery, Plan};
 use serde_json::Value;
 use support::{
-    Expect, Oracle, Ran, Tool, TreeBuilder, Workplace, assert_sound, hexadecimal, mkfatimg,
-    scratch, skip,
+    Expect, Oracle, Ran, Tool, TreeBuilder, Workplace, assert_sound, hexadecimal,
+    loop_device::LoopDevice, mkfatimg, scratch,
 };
 
 const MIB: u64 = 1 << 20;
@@ -141,31 +141,9 @@ impl Wanted {
     }
 }
 
-/// A loop device over a disk image, with sectors of its own; gone with the value.
-struct Loop {
-    losetup: Tool,
-    device: PathBuf,
-}
-
-impl Loop {
-    fn over(image: &Path, sector_bytes: u64) -> Option<Self> {
-        let losetup = Tool::find("losetup")?;
-        let sector = sector_bytes.to_string();
-        let arguments =
-            ["--find", "--show", "--read-only", "--sector-size", &sector].map(OsStr::new);
-        let ran = losetup.run(arguments.into_iter().chain([image.as_ref()]));
-        if ran.status != Some(0) {
-            skip(&format!("no loop device: {}", ran.stderr));
-            return None;
-        }
-        Some(Self { losetup, device: PathBuf::from(ran.stdout.trim()) })
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        self.losetup.run([OsStr::new("--detach"), self.device.as_ref()]);
-    }
+/// A loop device over a disk image, with sectors of its own.
+fn device(image: &Path, sector_bytes: u64) -> Option<LoopDevice> {
+    LoopDevice::over(image, &["--read-only", "--sector-size", &sector_bytes.to_string()])
 }
 
 /// What all three partitioners say of the disk `path`, which is an image or a device.
@@ -247,8 +225,8 @@ fn partitioners_read_every_kind_of_disk() {
         }
         if wanted.sector_bytes == 512 {
             assert_partitioners_accept(wanted, &image, &report);
-        } else if let Some(device) = Loop::over(&image, wanted.sector_bytes) {
-            assert_partitioners_accept(wanted, &device.device, &report);
+        } else if let Some(device) = device(&image, wanted.sector_bytes) {
+            assert_partitioners_accept(wanted, &device.path, &report);
         }
     }
 }
