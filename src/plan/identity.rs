@@ -6,24 +6,23 @@ use sha2::{Digest, Sha256};
 use super::{Plan, attributes};
 use crate::source::NodeId;
 
-/// The volume's serial number.
-pub(super) fn volume_id(plan: &Plan) -> u32 {
-    let [a, b, c, d, ..] = volume(plan);
+/// The volume's serial number, from the plan's [`digest`].
+pub(super) fn volume_id([a, b, c, d, ..]: [u8; 32]) -> u32 {
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// What the names of the disk and of its partition are made of. The serial number is in it, so that
+/// What the names of the disk and of its partition are made of, from the plan's [`digest`]. The serial number is in it, so that
 /// equal trees in volumes that are told apart lie on disks that are told apart.
-pub(super) fn disk(plan: &Plan) -> [u8; 32] {
+pub(super) fn disk(of_plan: [u8; 32], volume_id: u32) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(b"mkfatimg disk, version 1");
-    digest.update(volume(plan));
-    digest.update(plan.facts().volume_id.to_le_bytes());
+    digest.update(of_plan);
+    digest.update(volume_id.to_le_bytes());
     digest.finalize().into()
 }
 
 /// Names, sizes, stamps and options; contents are not read for it.
-fn volume(plan: &Plan) -> [u8; 32] {
+pub(super) fn digest(plan: &Plan) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(b"mkfatimg volume id, version 1");
     let shape = plan.geometry().shape();

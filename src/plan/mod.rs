@@ -186,14 +186,20 @@ impl Plan {
             totals,
             notices,
         };
-        plan.facts.volume_id =
-            request.format.volume_id.unwrap_or_else(|| identity::volume_id(&plan));
-        if let DiskWish::Table(table) = &settled.disk {
-            let mut table = table.clone();
+        let given = request.format.volume_id;
+        let table = match settled.disk {
+            DiskWish::Table(table) => Some(table),
+            _ => None,
+        };
+        // Names of files are many: they are digested once, and only if something is derived from them.
+        let derives = given.is_none() || table.is_some();
+        let digest = derives.then(|| identity::digest(&plan));
+        plan.facts.volume_id = given.or(digest.map(identity::volume_id)).unwrap_or_default();
+        if let Some((mut table, digest)) = table.zip(digest) {
             if request.profile == Some(Profile::SdCard) {
                 table.partition_type = TypeWish::Byte(profile::card_type(&chosen));
             }
-            plan.disk = Some(surroundings::disk(&table, &plan, chosen.image_sectors));
+            plan.disk = Some(surroundings::disk(&table, &plan, digest, chosen.image_sectors));
         }
         Ok(plan)
     }

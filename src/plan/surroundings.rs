@@ -116,10 +116,10 @@ fn check_table(table: &TableWish) -> Result<(), Misfit> {
     }
 }
 
-/// The disk around a volume that is decided, its serial number too.
-pub(super) fn disk(wish: &TableWish, plan: &Plan, image_sectors: u64) -> Disk {
+/// The disk around a volume that is decided, its serial number too; `digest` is that of the plan.
+pub(super) fn disk(wish: &TableWish, plan: &Plan, digest: [u8; 32], image_sectors: u64) -> Disk {
     let geometry = plan.geometry();
-    let derived = identity::disk(plan);
+    let derived = identity::disk(digest, plan.facts().volume_id);
     let [first, second] = [0, 16].map(|from| {
         let mut half = [0; 16];
         for (to, byte) in half.iter_mut().zip(derived.iter().skip(from)) {
