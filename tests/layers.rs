@@ -36,7 +36,7 @@ const TABLE: [(&str, &[&str], &[&str]); 18] = [
         &["plan", "disk", "image", "sink", "source", "event", "printable", "verify"],
         &["serde", "serde_json", "sha2", "humansize"],
     ),
-    ("within", &["disk", "fat", "printable"], &["rustix", "thiserror"]),
+    ("within", &["disk", "fat", "printable", "verify"], &["thiserror"]),
     ("delivery", &["error", "event", "image", "plan", "report", "sink", "verify"], &[]),
     ("error", &["plan", "sink", "source", "verify"], &["thiserror"]),
     (
@@ -63,9 +63,11 @@ const TABLE: [(&str, &[&str], &[&str]); 18] = [
 ];
 
 /// Of a lower module, the parts that an upper one may use, where not all of it.
-const PARTS: [(&str, &str, &[&str]); 3] = [
+const PARTS: [(&str, &str, &[&str]); 4] = [
     ("verify", "source", &["content", "NodeId"]),
     ("image", "source", &["NodeId"]),
+    // What lies in a place is read as the bytes of any image, not judged.
+    ("within", "verify", &["bytes"]),
     // The sink opens contents; it knows no more of trees than which content is meant.
     ("sink", "source", &["content", "NodeId", "Tree"]),
 ];

@@ -7,8 +7,8 @@ use super::gpt::{self, Header};
 use super::guid::Guid;
 use super::{Scheme, mbr};
 
-/// Sector sizes that a GPT is looked for with; its header lies in sector 1.
-const SECTOR_BYTES: [u32; 4] = [512, 4096, 1024, 2048];
+/// Sector sizes by which a disk may count, the usual ones first.
+pub const SECTOR_BYTES: [u32; 4] = [512, 4096, 1024, 2048];
 
 /// A disk's table.
 #[derive(Debug, Clone, PartialEq, Eq)]

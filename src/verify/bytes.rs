@@ -2,10 +2,14 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
+
+/// Bytes that are read at once where only zeros should be.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// An image that can be read anywhere.
 pub trait ImageBytes {
@@ -28,6 +32,31 @@ pub trait ImageBytes {
     fn next_data(&self, at: u64) -> io::Result<Option<u64>> {
         Ok((at < self.length()?).then_some(at))
     }
+}
+
+/// The first byte of `range` that is not zero. Holes are stepped over; `before_piece` is asked before
+/// each piece of at most 1 MiB is read.
+///
+/// # Errors
+/// When the image cannot be read, and those of `before_piece`.
+pub fn first_not_zero<E: From<io::Error>>(
+    image: &(impl ImageBytes + ?Sized),
+    range: Range<u64>,
+    mut before_piece: impl FnMut() -> Result<(), E>,
+) -> Result<Option<u64>, E> {
+    let mut at = range.start;
+    let mut buffer = Vec::new();
+    while let Some(data_at) = image.next_data(at)?.filter(|at| *at < range.end) {
+        before_piece()?;
+        let len = usize::try_from(range.end - data_at).unwrap_or(usize::MAX);
+        buffer.resize(len.min(PIECE_BYTES), 0);
+        image.read_at(data_at, &mut buffer)?;
+        if let Some(byte) = buffer.iter().position(|byte| *byte != 0) {
+            return Ok(Some(data_at + byte as u64));
+        }
+        at = data_at + buffer.len() as u64;
+    }
+    Ok(None)
 }
 
 impl ImageBytes for File {

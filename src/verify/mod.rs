@@ -41,9 +41,6 @@ use bytes::ImageBytes;
 use part::Part;
 use structure::Survey;
 
-/// Bytes that are read at once where only zeros should be.
-const PIECE_BYTES: usize = 1 << 20;
-
 /// How closely an image is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
@@ -232,25 +229,13 @@ fn check_free_area(
     Ok(())
 }
 
-/// The first byte of `range` that is not zero. Holes are stepped over.
+/// The first byte of `range` that is not zero.
 fn first_not_zero(
     image: &dyn ImageBytes,
     range: Range<u64>,
     watch: &dyn Observer,
 ) -> Result<Option<u64>, VerifyError> {
-    let mut at = range.start;
-    let mut buffer = Vec::new();
-    while let Some(data_at) = image.next_data(at)?.filter(|at| *at < range.end) {
-        stop_if_asked(watch)?;
-        let len = usize::try_from(range.end - data_at).unwrap_or(usize::MAX);
-        buffer.resize(len.min(PIECE_BYTES), 0);
-        image.read_at(data_at, &mut buffer)?;
-        if let Some(byte) = buffer.iter().position(|byte| *byte != 0) {
-            return Ok(Some(data_at + byte as u64));
-        }
-        at = data_at + buffer.len() as u64;
-    }
-    Ok(None)
+    bytes::first_not_zero(image, range, || stop_if_asked(watch))
 }
 
 fn stop_if_asked(watch: &dyn Observer) -> Result<(), VerifyError> {

@@ -6,13 +6,9 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use rustix::fs::{SeekFrom, seek};
-
 use crate::fat::boot::BOOT_SECTOR_BYTES;
 use crate::fat::mount::decode_boot_sector;
-
-/// Bytes that are read at once where only zeros may be.
-const PIECE_BYTES: u64 = 1 << 20;
+use crate::verify::bytes::first_not_zero;
 
 /// Where in a place, and by which bytes, others are known.
 const MARKS: [(u64, &[u8], &str); 12] = [
@@ -68,29 +64,6 @@ pub(super) fn of(file: &File, place: Range<u64>) -> io::Result<Contents> {
             }
         }
     }
-    Ok(if is_zero(file, place)? { Contents::Blank } else { Contents::Other(None) })
-}
-
-/// Whether a stretch is zero. Holes are stepped over.
-fn is_zero(file: &File, stretch: Range<u64>) -> io::Result<bool> {
-    let mut piece = Vec::new();
-    let mut at = stretch.start;
-    loop {
-        at = match seek(file, SeekFrom::Data(at)) {
-            Ok(data_at) => data_at,
-            Err(rustix::io::Errno::NXIO) => return Ok(true),
-            // The file system knows no holes: all is data.
-            Err(_) => at,
-        };
-        if at >= stretch.end {
-            return Ok(true);
-        }
-        let count = usize::try_from((stretch.end - at).min(PIECE_BYTES)).unwrap_or(0);
-        piece.resize(count, 0);
-        file.read_exact_at(&mut piece, at)?;
-        if piece.iter().any(|byte| *byte != 0) {
-            return Ok(false);
-        }
-        at += count as u64;
-    }
+    let data_at = first_not_zero(file, place, || io::Result::Ok(()))?;
+    Ok(data_at.map_or(Contents::Blank, |_| Contents::Other(None)))
 }

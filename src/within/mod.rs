@@ -24,8 +24,6 @@ use contents::Contents;
 
 /// Bytes of a sector where nothing tells.
 const USUAL_SECTOR_BYTES: u32 = 512;
-/// Sectors by which a table without a word of them may count, the usual ones first.
-const SECTOR_BYTES: [u32; 4] = [512, 4096, 1024, 2048];
 
 /// How a place is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,7 +163,7 @@ impl Image {
     /// By which sectors an MBR counts: those of the volume that is where it says with them; else those
     /// that are asked for.
     fn unit(&self, partition: &FoundPartition, asked: Option<u32>) -> io::Result<u32> {
-        for unit in SECTOR_BYTES {
+        for unit in found::SECTOR_BYTES {
             let place = extent(partition, unit.into());
             if !place.is_empty() && place.end <= self.bytes {
                 match contents::of(&self.file, place)? {
